@@ -158,6 +158,6 @@ play_on_releases() {
         export IAMPASS_DEBS=$work/debs
     fi
     for release in "$@"; do
-        PYTHONPATH=$project/Tests/Support/Hosts /usr/bin/python3 -B "$project/Tests/Support/Demo/$acts" "$release" </dev/null
+        PYTHONPATH=$project/Tests /usr/bin/python3 -B "$project/Tests/Support/Demo/$acts" "$release" </dev/null
     done
 }

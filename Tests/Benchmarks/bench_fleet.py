@@ -10,8 +10,8 @@ import secrets
 import time
 
 from bench_phones import PATIENCE, Connection, Service, Streams
-from signed_requests import headers
-from world import program, run
+from Support.Hosts.signed_requests import headers
+from Support.Service.world import program, run
 
 #: What is asked: milliseconds, MiB, percent of a core, KiB.
 LONGEST_CHANGE, LONGEST_JOIN, LONGEST_JOINS = 2_000, 2_000, 30_000

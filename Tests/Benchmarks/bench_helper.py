@@ -12,8 +12,8 @@ import subprocess
 import time
 import urllib.parse
 
-import testhost
-from signed_requests import headers
+from Support.Hosts import testhost
+from Support.Hosts.signed_requests import headers
 
 CLOCK_TICKS = os.sysconf("SC_CLK_TCK")
 

@@ -8,10 +8,10 @@ import socket
 import subprocess
 import time
 
-import hostile_case
 from bench_sign_in import PATIENCE, USER, measure, served_world, taken_pam_folder
-from full_listener import FullListener
-from signing_phone import Key, ServiceOfPhone, SigningPhone
+from Support.HostileService import hostile_case
+from Support.HostileService.full_listener import FullListener
+from Support.HostileService.signing_phone import Key, ServiceOfPhone, SigningPhone
 
 OFFER = rb"Digits on your phone, recovery code, or password: "
 WAYS = "phone recovery"

@@ -8,7 +8,7 @@ import ssl
 import time
 import urllib.parse
 
-from world import program, run
+from Support.Service.world import program, run
 
 COMPUTERS, SESSIONS, ENDED = 5_000, 5_000, 20_000
 #: Asked once for the connection, then so often.

@@ -15,7 +15,7 @@ import h2.exceptions
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-from signed_requests import headers
+from Support.Hosts.signed_requests import headers
 
 #: Longer than any one reply here, and than the longest that the service holds one.
 PATIENCE = 90

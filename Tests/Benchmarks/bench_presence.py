@@ -63,7 +63,7 @@ loginctl unlock-session {session}
 
 
 def measure_probe(report):
-    from machine import Machine
+    from Support.Machine.machine import Machine
 
     machine = Machine()
     try:
@@ -92,7 +92,7 @@ def measure_leaves(machine, report):
 
 
 def measure_looks(machine, report):
-    from machine import ADAPTER, PHONE
+    from Support.Machine.machine import ADAPTER, PHONE
 
     (machine.share / "ask.py").write_text(
         ASK.replace("{adapter}", ADAPTER).replace("{phone}", PHONE))

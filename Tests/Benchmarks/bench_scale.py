@@ -13,10 +13,10 @@ from bench_phones import PATIENCE, Connection, Phone, Service, Streams
 from bench_rates import measure_rates
 from bench_server import CONNECTIONS, Bench
 from bench_sign_in import Run, taken_pam_folder
-from postgresql import PostgreSQL
-from server import ServerWorld
-from two_servers import OneName, TwoServers
-from world import ENROLLED, program, run
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.server import ServerWorld
+from Support.Service.two_servers import OneName, TwoServers
+from Support.Service.world import ENROLLED, program, run
 
 #: Milliseconds, seconds and the share of signed requests that are asked.
 LONGEST_NEWS, LONGEST_PAUSE, LEAST_SHARE = 15, 5, 0.25

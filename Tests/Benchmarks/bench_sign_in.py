@@ -8,11 +8,11 @@ import statistics
 import subprocess
 import time
 
-import hostile_case
 from bench_helper import Helper
 from bench_parts import CountingProxy, dlopen_times, memory_at, peaks
-from signing_phone import ServiceOfPhone, SigningPhone
-from world import ABORT, AUTH_ERR, World
+from Support.HostileService import hostile_case
+from Support.HostileService.signing_phone import ServiceOfPhone, SigningPhone
+from Support.Service.world import ABORT, AUTH_ERR, World
 
 USER = "daemon"
 PASSWORD = "bench-password"

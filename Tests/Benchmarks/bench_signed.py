@@ -13,7 +13,7 @@ from bench_fleet import Computer, Fleet
 from bench_phones import PATIENCE, canonical
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from world import program, run
+from Support.Service.world import program, run
 
 #: What is asked: MiB, KiB.
 MOST_LIST, MOST_PAGE, MOST_CHANGE = 2.5, 64, 2

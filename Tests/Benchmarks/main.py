@@ -85,7 +85,7 @@ def main():
         raise SystemExit(f"bench: {built} has no built product\nhint: packaging/build-product")
     os.environ["IAMPASS_BIN"] = str(built)
     os.environ["IAMPASS_MODULE"] = str(built / "libpam_iampass.so")
-    sys.path[:0] = [str(TESTS / "Benchmarks"), *map(str, (TESTS / "Support").iterdir())]
+    sys.path[:0] = [str(TESTS / "Benchmarks"), str(TESTS)]
     from bench_report import Report
     if options.save:
         install("python3-matplotlib")
@@ -119,7 +119,7 @@ def main():
 
 
 def measure_helper(report, options, built):
-    import world as worlds
+    from Support.Service import world as worlds
     from bench_helper import measure_crowd, measure_latency
     from bench_parts import memory_at
 
@@ -145,7 +145,7 @@ def install(*packages):
 
 def measure_fleet(report, options):
     install("python3-h2", "python3-cryptography")
-    import server
+    from Support.Service import server
     import bench_fleet
     import bench_pages
     import bench_signed
@@ -161,7 +161,7 @@ def measure_fleet(report, options):
 
 def measure_server(report, options):
     install("wrk", "python3-h2", "python3-cryptography")
-    import server
+    from Support.Service import server
     from bench_server import measure_service
 
     world = server.ServerWorld()

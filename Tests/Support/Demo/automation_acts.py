@@ -10,9 +10,9 @@ import re
 import subprocess
 import sys
 
-from fleet_acts import AUTHORITY, DATA, LIST, NAME, Machine, connect, links, shorter
-from stage import Failed, claim, note, play_or_exit, title
-from testhost import Phone
+from Support.Demo.fleet_acts import AUTHORITY, DATA, LIST, NAME, Machine, connect, links, shorter
+from Support.Demo.stage import Failed, claim, note, play_or_exit, title
+from Support.Hosts.testhost import Phone
 
 MANUAL = pathlib.Path(__file__).resolve().parents[3] / "packaging" / "man" / "iampassctl.1"
 INSTALL = ("apt-get", "install", "-q", "-y", "--no-install-recommends", "-o", "APT::Sandbox::User=root", "-o",

@@ -10,11 +10,10 @@ import sys
 import time
 
 import pexpect
-import signed_requests
-import testhost
-from stage import LOOKS_AT_IT, Failed, Pace, Screen, claim, note, show_phone, title
-from stage import ShownPhone as Phone
-from testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, password_of
+from Support.Demo.stage import LOOKS_AT_IT, Failed, Pace, Screen, claim, note, show_phone, title
+from Support.Demo.stage import ShownPhone as Phone
+from Support.Hosts import signed_requests, testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, CODE_PROMPT, PUSH_LINE_WITH_CODE, password_of
 
 ATTACKERS_PHONE = "/home/phone/attackers-phone.json"
 
@@ -284,7 +283,7 @@ def main():
         play(built)
     except testhost.CannotBoot as refusal:
         print(f"No host can be booted on this machine:\n{refusal}")
-        import private_acts
+        from Support.Demo import private_acts
         private_acts.play(built)
     except KeyboardInterrupt:
         # The host is stopped by now.

@@ -12,9 +12,9 @@ import subprocess
 import sys
 import time
 
-from signed_acts import SignedActs
-from stage import Failed, Screen, claim, note, play_or_exit, title
-from testhost import PUSH_LINE_WITH_CODE, Host, Phone
+from Support.Demo.signed_acts import SignedActs
+from Support.Demo.stage import Failed, Screen, claim, note, play_or_exit, title
+from Support.Hosts.testhost import PUSH_LINE_WITH_CODE, Host, Phone
 
 NAME, SERVICE_ADDRESS = "iampass.example.org", "10.99.0.1"
 COMPUTERS = ("desk-1", "desk-2", "desk-3")

@@ -5,7 +5,6 @@ import pathlib
 import sys
 import time
 
-PROJECT = pathlib.Path(__file__).resolve().parents[3]
 PASSWORD = "demo-password"
 #: sudo calls a stack this often after a refusal.
 SUDO_TRIES = 3
@@ -80,8 +79,7 @@ def play(built):
     print("The same acts are played through libpam with a PAM folder of our own: no real sudo, sshd or login.")
     os.environ["IAMPASS_BIN"] = built
     os.environ["IAMPASS_MODULE"] = f"{built}/libpam_iampass.so"
-    sys.path.insert(0, str(PROJECT / "Tests" / "Support" / "Service"))
-    import world as worlds
+    from Support.Service import world as worlds
 
     world = worlds.World()
     try:
@@ -99,4 +97,6 @@ def play(built):
 
 
 if __name__ == "__main__":
+    # In place of this folder.
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
     play(sys.argv[1])

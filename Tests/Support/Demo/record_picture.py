@@ -4,7 +4,7 @@ usage: record_picture.py BUILT RECORDING
 
 BUILT has the programs, as packaging/build-product prints it. RECORDING is the JSON file to write: milliseconds, who
 showed or typed something, and what. Boots a host of its own, as root, with real `sudo`, the real service and
-`iampass-phone`. PYTHONPATH names Tests/Support/Hosts.
+`iampass-phone`. PYTHONPATH names Tests.
 """
 
 import json
@@ -13,7 +13,7 @@ import sys
 import threading
 import time
 
-import testhost
+from Support.Hosts import testhost
 
 COMMAND = "sudo id -un"
 #: Seconds for which the phone's owner looks at the request before approving it.

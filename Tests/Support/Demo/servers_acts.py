@@ -13,10 +13,10 @@ import sys
 import time
 
 import pexpect
-import testhost
-from demo_acts import Demo
-from stage import Failed, claim, note, title
-from testhost import Phone
+from Support.Demo.demo_acts import Demo
+from Support.Demo.stage import Failed, claim, note, title
+from Support.Hosts import testhost
+from Support.Hosts.testhost import Phone
 
 NAME, PORT = "iampass.example", 8443
 #: The servers' units and their addresses, which the name has both.

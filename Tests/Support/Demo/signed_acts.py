@@ -3,8 +3,8 @@
 import re
 import time
 
-from stage import claim, note, title
-from testhost import PUSH_LINE_WITH_CODE, Phone
+from Support.Demo.stage import claim, note, title
+from Support.Hosts.testhost import PUSH_LINE_WITH_CODE, Phone
 
 DATA = "/var/lib/iampass-server"
 CREDENTIALS = "/etc/iampass/credentials"

@@ -6,8 +6,7 @@ import threading
 import time
 
 import pexpect
-import terminal
-import testhost
+from Support.Hosts import terminal, testhost
 
 WIDTH = 100
 #: Where the phone's lines begin: right of what a sign-in shows on a terminal.

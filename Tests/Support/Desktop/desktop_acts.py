@@ -10,8 +10,8 @@ import sys
 import tempfile
 import time
 
-import desktop_machine
-from testhost import PHONE_STATE, password_of
+from Support.Desktop import desktop_machine
+from Support.Hosts.testhost import PHONE_STATE, password_of
 
 SETTINGS = ("on_walkaway = lock", "unlock = approved", "approval_timeout = 60s")
 #: Without KVM the screen takes its time. Seconds.

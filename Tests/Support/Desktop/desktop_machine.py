@@ -7,8 +7,8 @@ import subprocess
 import time
 import zlib
 
-import testhost
-from emulator import Emulator
+from Support.Hosts import testhost
+from Support.Machine.emulator import Emulator
 
 RELEASE = "13-gnome"
 #: Seconds. The user list comes within four minutes on two quiet processors, without KVM.

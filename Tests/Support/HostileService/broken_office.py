@@ -7,11 +7,11 @@ import hmac
 import json
 import tempfile
 
-import approvals
-from hostile_replies import reply
-from relay import Relay
-from signing_phone import SigningPhone
-from world import read
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.relay import Relay
+from Support.HostileService.signing_phone import SigningPhone
+from Support.Service import approvals
+from Support.Service.world import read
 
 APPLICATION = "application-of-the-relay"
 

@@ -7,11 +7,11 @@ import os
 import threading
 import unittest
 
-from ends import assert_ended, given_up
-from world import ENROLLED, SUCCESS, World, read
+from Support.Service.ends import assert_ended, given_up
+from Support.Service.world import ENROLLED, SUCCESS, World, read
 
-from hostile_replies import reply
-from hostile_service import SERVICES, HostileService
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 TOKEN = "token-of-the-user-0123456789"

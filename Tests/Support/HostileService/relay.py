@@ -4,9 +4,9 @@ import ssl
 import urllib.error
 import urllib.request
 
-from hostile_replies import reply
-from hostile_service import HostileService
-from world import PATIENCE
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.Service.world import PATIENCE
 
 
 class Relay(HostileService):

@@ -7,8 +7,8 @@ import json
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 
-import approvals
-from hostile_replies import reply
+from Support.HostileService.hostile_replies import reply
+from Support.Service import approvals
 
 TOUCHED, VERIFIED = 1, 4
 

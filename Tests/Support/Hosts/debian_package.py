@@ -3,7 +3,7 @@
 import fcntl
 import pathlib
 
-from pypi import CACHE, run_three_times
+from Support.Service.pypi import CACHE, run_three_times
 
 FOLDER = pathlib.Path(CACHE, "debian-packages")
 #: What the host lacks, by its own list; copies of earlier versions go.

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 
-from terminal import PATIENCE, Terminal, children_of
+from Support.Hosts.terminal import PATIENCE, Terminal, children_of
 
 HERE = pathlib.Path(__file__).resolve().parent
 #: `host start` says with it that this machine cannot boot one.

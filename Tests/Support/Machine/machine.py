@@ -5,8 +5,8 @@ import re
 import shutil
 import subprocess
 
-from emulator import HERE, Emulator
-from world import program
+from Support.Machine.emulator import HERE, Emulator
+from Support.Service.world import program
 
 UNITS = HERE.parents[2] / "packaging" / "systemd"
 #: Seconds. It boots in 25 s with the machine to itself.

@@ -12,7 +12,7 @@ import re
 import subprocess
 import tempfile
 
-from jobs import Stage
+from Support.Runner.jobs import Stage
 
 #: Seconds for all of it.
 LONGEST = 10 * 60
@@ -36,7 +36,8 @@ SUITES = {
 TIMES = 5
 #: The part of the time left, once the programs are built, that these may take if there is more to do.
 NOISE_SHARE = 0.5
-IMPORT = re.compile(r"^\s*(?:from|import) (\w+)", re.MULTILINE)
+#: The module, if names of it are imported, and what is imported.
+IMPORT = re.compile(r"^[ \t]*(?:from ([\w.]+) )?import (\([^)]*\)|[^#\n]*)", re.MULTILINE)
 
 
 class Package:
@@ -67,13 +68,23 @@ class Package:
         return found
 
 
+def imported(tests, path):
+    """The files that a file may import: by a name from Tests on, as those of Support, or by one of its own folder."""
+    names = set()
+    for module, said in IMPORT.findall(path.read_text()):
+        # Each may be a module of a package, or a name of a module.
+        ones = re.findall(r"[\w.]+", said)
+        names.update([module, *(f"{module}.{one}" for one in ones)] if module else ones)
+    return {folder / f"{name.replace('.', '/')}.py" for name in names for folder in (tests, path.parent)}
+
+
 def importers(tests, changed):
     """The test files that import a changed module of Support or of their folder, at whatever distance."""
-    files = {path: set(IMPORT.findall(path.read_text())) for path in tests.glob("*/*/*.py")}
-    wanted, found = {pathlib.Path(one).stem for one in changed if one.endswith(".py")}, set()
-    while new := {path for path, names in files.items() if names & wanted and path not in found}:
+    files = {path: imported(tests, path) for path in tests.glob("*/*/*.py")}
+    wanted, found = {tests.parent / one for one in changed}, set()
+    while new := {path for path, modules in files.items() if modules & wanted and path not in found}:
         found |= new
-        wanted |= {path.stem for path in new if not path.stem.startswith("test_")}
+        wanted |= new
     return {path for path in found if path.stem.startswith("test_")}
 
 

@@ -9,7 +9,7 @@ import sys
 import time
 from typing import Callable
 
-from results import CANNOT_START, OUT_OF_TIME, Result, read_step
+from Support.Runner.results import CANNOT_START, OUT_OF_TIME, Result, read_step
 
 PR_SET_PDEATHSIG = 1
 libc = ctypes.CDLL(None)

@@ -10,8 +10,8 @@ import pathlib
 import re
 import sys
 
-from jobs import Job
-from results import function_of, read_lines, read_suite, read_swift, read_unittest
+from Support.Runner.jobs import Job
+from Support.Runner.results import function_of, read_lines, read_suite, read_swift, read_unittest
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 TESTS, PACKAGING = PROJECT / "Tests", PROJECT / "packaging"

@@ -9,7 +9,7 @@ import dataclasses
 import datetime
 import re
 
-from results import Result
+from Support.Runner.results import Result
 
 #: The tests that may pass at the second try, and the jobs that they may be in.
 TESTS, JOBS = 3, 2

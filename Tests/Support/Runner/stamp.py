@@ -6,8 +6,8 @@ import pathlib
 import shutil
 import time
 
-from plan import PROJECT
-from sizes import git
+from Support.Runner.plan import PROJECT
+from Support.Runner.sizes import git
 
 FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
 #: Beside it, the logs of jobs with a test that passed at the second try alone: a green run removes its own logs, and a cause

@@ -5,7 +5,7 @@ usage: suite.py FOLDER [MODULE]... [-k PATTERN]...
        suite.py FOLDER --test NAME...
 
 MODULE is a file of the folder without its ending. Without one, all of them run. NAME is a test's, a class's or a file's.
-Whatever lies in a folder of Tests/Support can be imported.
+Tests is on the path, so that Tests/Support is the package Support, beside the modules of FOLDER.
 
 Prints what `python3 -m unittest -v` prints, and lines for results.py as soon as each test has ended:
 
@@ -25,7 +25,7 @@ import threading
 import time
 import unittest
 
-SUPPORT = pathlib.Path(__file__).resolve().parents[1]
+TESTS = pathlib.Path(__file__).resolve().parents[2]
 
 #: Seconds between two looks of the watcher, and how late it has to be woken to count: a busy machine does so by little.
 PACE, LATE = 0.1, 0.2
@@ -142,7 +142,8 @@ def load(words):
 
 def too_many_misses():
     """Ends that the module may give up on a busy machine (Support/Service/ends.py): each was excused, many are not."""
-    missed, asked = sys.modules["ends"].misses() if "ends" in sys.modules else (0, 0)
+    ends = sys.modules.get("Support.Service.ends")
+    missed, asked = ends.misses() if ends else (0, 0)
     if missed <= max(1, asked * MISSES):
         return False
     say(f"why ends: {missed} of {asked} ends were given up", "test failed 0 ends")
@@ -156,7 +157,8 @@ def main():
     parser.add_argument("-k", action="append", dest="patterns")
     parser.add_argument("--test", action="append", dest="tests")
     words = parser.parse_args()
-    sys.path[:0] = [str(path) for path in SUPPORT.iterdir() if path.is_dir()]
+    # In place of this folder.
+    sys.path[0] = str(TESTS)
     WATCHER.start()
     result = unittest.TextTestRunner(verbosity=2, resultclass=ToldResult).run(load(words))
     sys.exit(too_many_misses() or not result.wasSuccessful() or result.testsRun == 0)

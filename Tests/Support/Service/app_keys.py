@@ -3,7 +3,7 @@
 import json
 import os
 
-from world import run
+from Support.Service.world import run
 
 KEY_ID, TEAM_ID, TOPIC = "ABC123DEFG", "DEF123GHIJ", "org.example.signin"
 PROJECT, ACCOUNT, ACCOUNT_KEY = "example-1", "rings@example-1.iam.gserviceaccount.com", "0123abcd"

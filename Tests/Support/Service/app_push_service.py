@@ -10,9 +10,8 @@ import threading
 import time
 import urllib.parse
 
-import app_keys
-import pypi
-from server import until
+from Support.Service import app_keys, pypi
+from Support.Service.server import until
 
 # Pinned: a test's judge must not change by itself.
 PACKAGES = ("h2", "PyJWT")

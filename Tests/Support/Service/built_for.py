@@ -3,7 +3,7 @@
 import functools
 import unittest
 
-from world import program, run
+from Support.Service.world import program, run
 
 
 @functools.cache

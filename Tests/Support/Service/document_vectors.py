@@ -11,13 +11,12 @@ import pathlib
 import sys
 
 if __name__ == "__main__":
-    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "HostileService"))
+    # In place of this folder, whose modules nobody imports by their names alone.
+    sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
-from documents import (
-    ORIGIN, World, administrators, challenge, context, digest, entry, fields, key, memory, pages, proof,
-    recovery_proof, request,
-)  # fmt: skip
-from signing_phone import TOUCHED, Key, SigningPhone
+from Support.HostileService.signing_phone import TOUCHED, Key, SigningPhone
+from Support.Service.documents import (
+    ORIGIN, World, administrators, challenge, context, digest, entry, fields, key, memory, pages, proof, recovery_proof, request)
 
 
 def fitting(world):

@@ -3,8 +3,8 @@
 import base64
 import hashlib
 
-from approvals import canonical
-from signing_phone import Key, SigningPhone
+from Support.HostileService.signing_phone import Key, SigningPhone
+from Support.Service.approvals import canonical
 
 ORIGIN = "https://iampass.test"
 APPLICATION = "8f14e45f"

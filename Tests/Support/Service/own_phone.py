@@ -5,9 +5,9 @@ import json
 import os
 import time
 
-import approvals
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
+from Support.Service import approvals
 
 
 class OwnPhone:

@@ -4,7 +4,7 @@ import os
 import pwd
 import shutil
 
-import ports
+from Support.Service import ports
 
 USER = "postgres"
 

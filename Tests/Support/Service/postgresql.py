@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from world import PATIENCE
+from Support.Service.world import PATIENCE
 
 #: Runs PostgreSQL's programs as their user.
 AS_POSTGRES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../LocalPostgreSQL/as-postgres")

@@ -10,8 +10,8 @@ import socketserver
 import ssl
 import threading
 
-import pypi
-from server import until
+from Support.Service import pypi
+from Support.Service.server import until
 
 # Pinned: a test's judge must not change by itself.
 PACKAGES = ("http-ece", "py-vapid", "websocket-client")

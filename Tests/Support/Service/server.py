@@ -11,12 +11,12 @@ import time
 import urllib.error
 import urllib.request
 
+from Support.Hosts import signed_requests
+from Support.Service import ports
+from Support.Service.world import PATIENCE, World, make_certificate, program, run
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGING = os.path.join(HERE, "..", "..", "..", "packaging")
-
-import ports
-import signed_requests
-from world import PATIENCE, World, make_certificate, program, run
 
 # sysexits.h
 USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE, IO, CONFIG = 64, 65, 66, 69, 73, 74, 78

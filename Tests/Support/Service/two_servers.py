@@ -6,11 +6,11 @@ import os
 import re
 import subprocess
 
-import ports
-import signed_requests
-from postgresql import PostgreSQL
-from server import ServerWorld
-from world import PATIENCE, make_certificate, program
+from Support.Hosts import signed_requests
+from Support.Service import ports
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.server import ServerWorld
+from Support.Service.world import PATIENCE, make_certificate, program
 
 #: The folder of another version's programs: the second server of one name is then of that version.
 OTHER_VERSION = os.environ.get("IAMPASS_OTHER_VERSION")

@@ -15,10 +15,10 @@ import tempfile
 import threading
 import time
 
-from ends import NOT_ENDED, misses  # noqa: F401
-from late_line import LATE
-import ports
-from never import assert_hidden, code_of_login
+from Support.Service import ports
+from Support.Service.ends import NOT_ENDED, misses  # noqa: F401
+from Support.Service.late_line import LATE
+from Support.Service.never import assert_hidden, code_of_login
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PAM_CALL = os.path.join(HERE, "pam_call.py")

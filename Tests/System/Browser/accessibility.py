@@ -3,7 +3,7 @@
 import functools
 import pathlib
 
-import pypi
+from Support.Service import pypi
 
 # The one package with a present axe-core. Its program is read; Playwright, which it would bring, is not.
 PACKAGE = "axe-playwright-python"

@@ -11,8 +11,8 @@ import tempfile
 import threading
 import types
 
-import documents
 from office import Authority
+from Support.Service import documents
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/Service/IAMPASSServer/PhonePage"
 TYPES = {

@@ -15,11 +15,10 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from Support.Hosts.signed_requests import headers as signed_headers
+from Support.Service import ports
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-import ports
-from signed_requests import headers as signed_headers
-
 PROGRAMS = os.environ.get("IAMPASS_BIN", os.path.join(HERE, "../../../.build-product/release"))
 
 # Longer than anything here takes; a test that reaches it fails.

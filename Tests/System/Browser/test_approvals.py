@@ -4,8 +4,8 @@ import base64
 import os
 import unittest
 
-import approvals
 from phone_page import PhonePageTest
+from Support.Service import approvals
 
 CHALLENGE = base64.b64encode(bytes(range(32))).decode()
 

@@ -7,11 +7,11 @@ import subprocess
 import unittest
 import urllib.parse
 
-import app_keys
 from accessibility import complaints
 from browser import start_browser
-from never import assert_hidden
 from office import PROGRAMS, Office, run
+from Support.Service import app_keys
+from Support.Service.never import assert_hidden
 from test_looks import AUDIT
 
 NASTY = "Büro <b>& 'Söhne'</b>"

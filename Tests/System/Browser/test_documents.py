@@ -5,14 +5,12 @@ import os
 import subprocess
 import unittest
 
-import approvals
-import document_vectors
-import documents
 from browser import start_browser
 from document_service import DocumentService
-from documents import entry
 from office import PATIENCE, PROGRAMS, run
 from phone_page import PhonePageTest
+from Support.Service import approvals, document_vectors, documents
+from Support.Service.documents import entry
 
 
 class DocumentCase(unittest.TestCase):

@@ -8,7 +8,7 @@ import time
 import unittest
 
 import test_verified
-from world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, read
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, read
 
 LINK = r"https://\S+/phone/#offline=\S+"
 VECTORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../Support/Service/offline-vectors.json")

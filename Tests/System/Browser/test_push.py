@@ -7,9 +7,9 @@ import time
 import unittest
 import urllib.request
 
-import push_service
 from office import LONGEST_ANSWER_TIME, until
 from phone_page import PhonePageTest
+from Support.Service import push_service
 
 # Stands for the browser's own subscription, which needs its maker's push service.
 SUBSCRIBE = """

@@ -2,8 +2,8 @@
 
 import unittest
 
-import push_service
 from office import until
+from Support.Service import push_service
 from test_push import PushCase, setUpModule  # noqa: F401: what its tests need
 
 

@@ -7,7 +7,7 @@ import unittest
 import pexpect
 
 from phone_page import PhonePageTest
-from world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, World, program, read, run
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, World, program, read, run
 
 
 class Computer(World):

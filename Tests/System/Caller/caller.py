@@ -9,15 +9,14 @@ import tempfile
 import time
 import unittest
 
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.HostileService.signing_phone import ServiceOfPhone, SigningPhone
+from Support.Service import ends
+from Support.Service.never import code_of_login
+from Support.Service.world import ENROLLED, SUCCESS, World, read, run
+
 HERE = os.path.dirname(os.path.abspath(__file__))
-
-import ends
-from hostile_replies import reply  # noqa: E402  (its folder is known only now)
-from hostile_service import HostileService
-from never import code_of_login
-from signing_phone import ServiceOfPhone, SigningPhone
-from world import ENROLLED, SUCCESS, World, read, run
-
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 TOKEN = "token-of-the-user-0123456789"
 START = f"/authentication/authenticate_user/application/{TOKEN}"

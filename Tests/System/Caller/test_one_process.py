@@ -5,11 +5,11 @@ import re
 import subprocess
 import unittest
 
-import ends
-from built_for import needs_release
 from caller import LOGOUT, PATIENCE, START, CallerWorld, Report, ServedCase, asked, assert_ended
-from never import assert_nobody_signed_in
-from world import AUTHINFO_UNAVAIL, SUCCESS, read, run
+from Support.Service import ends
+from Support.Service.built_for import needs_release
+from Support.Service.never import assert_nobody_signed_in
+from Support.Service.world import AUTHINFO_UNAVAIL, SUCCESS, read, run
 
 # A login takes 0.1 s here, with both its workers and the service in Python. More logins show nothing new.
 ALL = os.environ.get("IAMPASS_TEST_ALL") == "yes"

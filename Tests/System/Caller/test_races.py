@@ -8,7 +8,7 @@ import threading
 import unittest
 
 from caller import SECRET, START, TOKEN, CallerWorld, ServedCase, asked, assert_ended, given_up
-from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, read
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, read
 
 NOBODY = 65534
 OTHER_TOKEN = "other-token-of-the-user-012345"

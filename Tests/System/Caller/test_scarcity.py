@@ -8,8 +8,8 @@ import signal
 import unittest
 
 from caller import START, CallerWorld, ServedCase, asked, assert_ended
-from never import assert_nobody_signed_in
-from world import AUTHINFO_UNAVAIL, SUCCESS
+from Support.Service.never import assert_nobody_signed_in
+from Support.Service.world import AUTHINFO_UNAVAIL, SUCCESS
 
 # libpam's messages: too little memory, and a module that cannot be loaded.
 BUF_ERR, MODULE_UNKNOWN, PAM_START_REFUSED = 5, 28, 1026

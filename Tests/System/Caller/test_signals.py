@@ -11,7 +11,7 @@ import time
 import unittest
 
 from caller import START, STATUS, CallerWorld, Report, approving_service, asked, assert_ended, status
-from world import ABORT, SUCCESS, read
+from Support.Service.world import ABORT, SUCCESS, read
 
 # The waits below take a tenth of a second, and some seconds on a busy machine.
 LONGEST = 60

@@ -5,7 +5,7 @@ import unittest
 import unittest.mock
 
 from caller import START, CallerWorld, ServedCase, asked
-from world import MAXTRIES
+from Support.Service.world import MAXTRIES
 
 
 def setUpModule():

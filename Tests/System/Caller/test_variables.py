@@ -10,7 +10,7 @@ import time
 import unittest
 
 from caller import HERE, CallerWorld, approving_service, signing_service
-from world import AUTHINFO_UNAVAIL, SUCCESS, read, run
+from Support.Service.world import AUTHINFO_UNAVAIL, SUCCESS, read, run
 
 # Attaching to a worker takes a second. The rest of the time is for its request.
 LONGEST_RECORDING = 120

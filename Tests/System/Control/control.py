@@ -8,8 +8,8 @@ import subprocess
 
 import pexpect
 
-from never import assert_hidden
-from world import PATIENCE, World, program, read, run
+from Support.Service.never import assert_hidden
+from Support.Service.world import PATIENCE, World, program, read, run
 
 # sysexits.h
 USAGE, DATA, NO_USER, UNAVAILABLE, CANNOT_CREATE, PROTOCOL, NO_PERMISSION, CONFIG = 64, 65, 67, 69, 73, 76, 77, 78

@@ -4,7 +4,7 @@ import os
 import unittest
 
 from control import ControlWorld
-from world import program, run
+from Support.Service.world import program, run
 
 
 def open_world():

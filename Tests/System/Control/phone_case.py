@@ -5,9 +5,9 @@ import json
 import re
 import subprocess
 
-import approvals
 from enroll_case import EnrollCase
-from world import program, run
+from Support.Service import approvals
+from Support.Service.world import program, run
 
 LINK = r"https://[\w.]+:\d+/register/\w+(?:#pin=[\w-]+)?"
 

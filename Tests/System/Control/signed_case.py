@@ -7,8 +7,8 @@ import sqlite3
 import unittest
 
 from control import ControlWorld
-from server import until
-from world import program, read, run
+from Support.Service.server import until
+from Support.Service.world import program, read, run
 
 
 class SignedWorld(ControlWorld):

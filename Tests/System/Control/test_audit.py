@@ -9,7 +9,7 @@ import time
 import unittest
 
 from control import NO_PERMISSION, UNAVAILABLE, USAGE, Answer, ControlWorld
-from world import ENROLLED, PATIENCE, SUCCESS, program, read, run
+from Support.Service.world import ENROLLED, PATIENCE, SUCCESS, program, read, run
 
 JOURNALCTL = '#!/bin/sh\nprintf "%s\\n" "$*" >>"{folder}/asked"\ncase "$*" in *SYSLOG_FACILITY=10*) cat "{folder}/module";; *) cat "{folder}/units";; esac\n'
 #: Another computer's sign-in, which the service must not tell.

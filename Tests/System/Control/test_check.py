@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 from control import NO_PERMISSION, SHIPPED, ControlWorld
-from world import WITHOUT_TOKEN, program, read, run
+from Support.Service.world import WITHOUT_TOKEN, program, read, run
 
 COMMON = f"""# here are the per-package modules (the "Primary" block)
 {SHIPPED.splitlines()[0]}

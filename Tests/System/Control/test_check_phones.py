@@ -7,8 +7,8 @@ import unittest
 
 from control import ControlWorld
 from phone_case import another_key, key_off_the_curve
+from Support.Service.world import ENROLLED, program, read, run
 from test_check import SHIPPED
-from world import ENROLLED, program, read, run
 
 
 def setUpModule():

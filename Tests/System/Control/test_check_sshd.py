@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from control import Answer, ControlWorld
-from world import PATIENCE, program, run
+from Support.Service.world import PATIENCE, program, run
 
 MAKE_ROOT = pathlib.Path(__file__).resolve().parents[2] / "Support" / "Hosts" / "make-root"
 #: The first root takes minutes.

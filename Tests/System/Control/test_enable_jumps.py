@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from control import CONFIG, Answer, ControlWorld
-from world import PATIENCE, program, read
+from Support.Service.world import PATIENCE, program, read
 
 PROFILES = os.path.join(os.path.dirname(__file__), "../../../packaging/pam-configs")
 COPIED = ("/etc/pam.d", "/usr/share/pam-configs", "/var/lib/pam", "/var/cache/debconf")

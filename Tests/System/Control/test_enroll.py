@@ -8,12 +8,12 @@ import subprocess
 import time
 import unittest
 
-import ends
 import pexpect
+from Support.Service import ends
 
 from control import CONFIG, DATA, INTERRUPTED, IO_ERROR, NO_USER, PROTOCOL, USAGE
 from enroll_case import EnrollCase, open_world
-from world import program, run
+from Support.Service.world import program, run
 
 LINK = r"https://127\.0\.0\.1:\d+/register/\w+"
 

@@ -8,10 +8,10 @@ import time
 import unittest
 
 from control import NO_PERMISSION, PROTOCOL, UNAVAILABLE, ControlWorld
-from world import read
+from Support.Service.world import read
 
-from hostile_replies import redirect, reply
-from hostile_service import SERVICES, HostileService
+from Support.HostileService.hostile_replies import redirect, reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 WELL_KNOWN = "/.well-known/iampass"

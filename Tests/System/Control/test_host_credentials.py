@@ -7,8 +7,8 @@ import subprocess
 import unittest
 
 from control import DATA, NO_PERMISSION, Answer, ControlWorld
-from never import assert_hidden
-from world import ENROLLED, PATIENCE, program, read
+from Support.Service.never import assert_hidden
+from Support.Service.world import ENROLLED, PATIENCE, program, read
 
 
 def setUpModule():

@@ -9,11 +9,11 @@ import time
 import unittest
 
 from control import NO_PERMISSION, PROTOCOL, UNAVAILABLE, Answer, ControlWorld
-from world import PATIENCE, program, read
+from Support.Service.world import PATIENCE, program, read
 
-from hostile_replies import FAULTS, reply
-from hostile_service import SERVICES, HostileService
-from never import assert_hidden
+from Support.HostileService.hostile_replies import FAULTS, reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
+from Support.Service.never import assert_hidden
 
 SECRET = "yNGfB51YbmwxAscRuzOl8G5U"
 # A call's bound is 15 s. The longest command makes two calls (an addition that may have arrived is taken back),

@@ -7,8 +7,8 @@ import subprocess
 import unittest
 
 from control import CONFIG, DATA, NO_USER, UNAVAILABLE, USAGE
+from Support.Service.world import PATIENCE, program, read
 from user_case import UserCase, open_world
-from world import PATIENCE, program, read
 
 
 def setUpModule():

@@ -14,7 +14,7 @@ import time
 import unittest
 
 from control import CONFIG, INTERRUPTED, NO_PERMISSION, PROTOCOL, UNAVAILABLE, USAGE, ControlWorld
-from world import make_certificate, program, read, run
+from Support.Service.world import make_certificate, program, read, run
 
 TEMPORARY = 75
 

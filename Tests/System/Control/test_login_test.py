@@ -5,12 +5,12 @@ import os
 import time
 import unittest
 
-import ends
 import pexpect
+from Support.Service import ends
 
 from control import INTERRUPTED, NO_PERMISSION, USAGE, ControlWorld
-from late_line import without_late_line
-from world import ENROLLED, program
+from Support.Service.late_line import without_late_line
+from Support.Service.world import ENROLLED, program
 
 STACK = "auth required MODULE\naccount required pam_permit.so\nsession required pam_permit.so\n"
 PUSH = "Approve the sign-in on your phone"

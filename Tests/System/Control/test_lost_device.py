@@ -6,9 +6,9 @@ import ssl
 import unittest
 import urllib.request
 
-import signed_requests
 from enroll_case import EnrollCase, open_world
-from world import PATIENCE, program, read, run
+from Support.Hosts import signed_requests
+from Support.Service.world import PATIENCE, program, read, run
 
 
 def setUpModule():

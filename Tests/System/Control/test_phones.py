@@ -7,7 +7,7 @@ import unittest
 from control import CONFIG, DATA, INTERRUPTED, NO_USER, USAGE
 from enroll_case import open_world
 from phone_case import PhoneCase, another_key, pin_of
-from world import read
+from Support.Service.world import read
 
 
 def setUpModule():

@@ -6,7 +6,7 @@ import unittest
 from control import CONFIG, DATA
 from enroll_case import open_world
 from phone_case import PhoneCase, another_key
-from world import read
+from Support.Service.world import read
 
 
 def setUpModule():

@@ -6,13 +6,13 @@ Replies need no signature here, so that the link's secret and the six words alon
 import json
 import unittest
 
-import approvals
 from control import CONFIG, DATA, PROTOCOL, UNAVAILABLE
 from enroll_case import open_world
-from hostile_replies import reply
 from phone_case import PhoneCase, another_key, key_off_the_curve, pin_of
-from relay import Relay
-from signing_phone import SigningPhone
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.relay import Relay
+from Support.HostileService.signing_phone import SigningPhone
+from Support.Service import approvals
 
 CREDENTIAL = {"id": "AAAA", "public_key": another_key()}
 

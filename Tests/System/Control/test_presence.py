@@ -11,8 +11,8 @@ import subprocess
 import unittest
 
 from control import CONFIG, DATA, INTERRUPTED, USAGE, ControlWorld
-from scripted_probe import ScriptedProbe
-from world import ENROLLED, PATIENCE, program, read
+from Support.Service.scripted_probe import ScriptedProbe
+from Support.Service.world import ENROLLED, PATIENCE, program, read
 
 ADAPTER, OTHER_ADAPTER = "00:AA:01:00:00:00", "00:AA:01:00:00:09"
 PHONE, HEADSET = "A4:C3:F0:11:22:33", "A4:C3:F0:44:55:66"

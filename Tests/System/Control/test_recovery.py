@@ -12,7 +12,7 @@ import time
 import unittest
 
 from control import INTERRUPTED, NO_USER, USAGE, ControlWorld
-from world import ENROLLED, WITHOUT_TOKEN, program, read
+from Support.Service.world import ENROLLED, WITHOUT_TOKEN, program, read
 
 CODE = r"\b[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}\b"
 

@@ -12,7 +12,7 @@ import unittest
 import pexpect
 
 from control import DATA, INTERRUPTED, NO_INPUT, UNAVAILABLE, USAGE, ControlWorld
-from world import ENROLLED, program, read
+from Support.Service.world import ENROLLED, program, read
 
 CODE = r"\b[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}\b"
 SEALED = r"iampass-codes-1\.[\w-]+"

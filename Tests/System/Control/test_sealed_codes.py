@@ -8,7 +8,7 @@ import unittest
 
 import sealed_codes
 from control import DATA, ControlWorld
-from world import ENROLLED, program, run
+from Support.Service.world import ENROLLED, program, run
 
 CODE = r"[0-9a-hjkmnp-tv-z]{5}-[0-9a-hjkmnp-tv-z]{5}"
 

@@ -9,7 +9,7 @@ import time
 import unittest
 
 from control import CONFIG, DATA, ControlWorld
-from world import ENROLLED, read
+from Support.Service.world import ENROLLED, read
 
 OLD = "0" * 31 + "1"
 #: fcntl(2); Python has no name for it.

@@ -7,9 +7,9 @@ import urllib.error
 import urllib.request
 
 from control import CONFIG, PATIENCE, PROTOCOL, program, read, run
-from hostile_replies import reply
-from hostile_service import HostileService
 from setup_case import SetupCase, open_world
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
 
 
 def setUpModule():

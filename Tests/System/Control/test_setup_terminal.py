@@ -4,9 +4,9 @@ import subprocess
 import unittest
 
 from control import INTERRUPTED, NO_PERMISSION, read
-from never import assert_hidden
-from server import until
 from setup_case import ID, SECRET, SERVER, SetupCase, open_world
+from Support.Service.never import assert_hidden
+from Support.Service.server import until
 
 
 def setUpModule():

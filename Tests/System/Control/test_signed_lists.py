@@ -9,11 +9,11 @@ import subprocess
 import unittest
 
 from control import PROTOCOL, ControlWorld
-from server import until
-from signing_phone import SigningPhone
-from world import program, read, run
+from Support.HostileService.signing_phone import SigningPhone
+from Support.Service.server import until
+from Support.Service.world import program, read, run
 
-from broken_office import BrokenOffice, administrators, code_with_fleet, fleet_digest, line
+from Support.HostileService.broken_office import BrokenOffice, administrators, code_with_fleet, fleet_digest, line
 
 TEMPORARY = 75
 

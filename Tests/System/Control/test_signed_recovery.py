@@ -6,7 +6,7 @@ import subprocess
 import unittest
 
 from signed_case import SignedWorld
-from world import PATIENCE, program, read
+from Support.Service.world import PATIENCE, program, read
 
 
 def setUpModule():

@@ -6,10 +6,10 @@ import re
 import shutil
 import unittest
 
-from approvals import canonical
 from signed_case import SignedWorld
-from signing_phone import SigningPhone
-from world import ENROLLED, SUCCESS, USER_UNKNOWN, read
+from Support.HostileService.signing_phone import SigningPhone
+from Support.Service.approvals import canonical
+from Support.Service.world import ENROLLED, SUCCESS, USER_UNKNOWN, read
 
 
 def setUpModule():

@@ -13,7 +13,7 @@ import time
 import unittest
 
 from control import CONFIG, NO_PERMISSION, ControlWorld
-from world import ENROLLED, program, read
+from Support.Service.world import ENROLLED, program, read
 
 #: fcntl(2); Python has no name for it.
 F_OFD_SETLK = 37

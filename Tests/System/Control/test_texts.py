@@ -7,7 +7,7 @@ import subprocess
 import unittest
 
 from control import ControlWorld
-from world import program, read, run
+from Support.Service.world import program, read, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 GOLDEN = os.path.join(HERE, "golden")

@@ -5,7 +5,7 @@ import subprocess
 import unittest
 
 from control import DATA, INTERRUPTED, NO_PERMISSION, NO_USER, UNAVAILABLE, USAGE, ControlWorld
-from world import program, run
+from Support.Service.world import program, run
 
 TEMPORARY = 75
 

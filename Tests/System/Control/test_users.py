@@ -9,8 +9,8 @@ import time
 import unittest
 
 from control import CONFIG, DATA, IO_ERROR, NO_INPUT, NO_PERMISSION, NO_USER, UNAVAILABLE, USAGE
+from Support.Service.world import PATIENCE, program, read, run
 from user_case import UserCase, open_world
-from world import PATIENCE, program, read, run
 
 
 def setUpModule():

@@ -10,8 +10,8 @@ import subprocess
 import unittest
 
 from control import ControlWorld
-from server import until
-from world import ENROLLED, SUCCESS, USER_UNKNOWN, program, read, run
+from Support.Service.server import until
+from Support.Service.world import ENROLLED, SUCCESS, USER_UNKNOWN, program, read, run
 
 
 def setUpModule():

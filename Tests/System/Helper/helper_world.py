@@ -9,10 +9,10 @@ import subprocess
 import time
 import unittest
 
-from hostile_replies import reply
-from hostile_service import HostileService
 from scripted_bus import ScriptedBus
-from world import World, program, read
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.Service.world import World, program, read
 
 APPLICATION_SECRET = "Canary-application-0123x"
 SESSION_SECRET = "Canary-session-secret-0x"

@@ -4,7 +4,7 @@ import signal
 import unittest
 
 from helper_world import ServedCase, until
-from hostile_replies import reply
+from Support.HostileService.hostile_replies import reply
 
 CLOSED = reply(200, b'{"session_status":"closed"}')
 

@@ -7,13 +7,13 @@ import subprocess
 import tempfile
 import unittest
 
-from built_for import needs_release
 from helper_world import ACTIVE, APPLICATION_SECRET, DONE, SESSION_SECRET, HelperWorld, ServedCase, until
-from hostile_replies import reply
-from hostile_service import HostileService
-from memory import search
-from never import assert_hidden
-from world import read
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.Service.built_for import needs_release
+from Support.Service.memory import search
+from Support.Service.never import assert_hidden
+from Support.Service.world import read
 
 #: By name, since a failure must not print one.
 SECRETS = {

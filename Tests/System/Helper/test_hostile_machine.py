@@ -9,10 +9,10 @@ import time
 import unittest
 
 from helper_world import ServedCase, until
-from hostile_replies import reply
-from never import assert_nobody_ended
 from scripted_bus import ScriptedBus
-from world import PATIENCE, read
+from Support.HostileService.hostile_replies import reply
+from Support.Service.never import assert_nobody_ended
+from Support.Service.world import PATIENCE, read
 
 #: The number of sessions. The helper asks about all of them every five seconds.
 MANY = 500

@@ -9,12 +9,12 @@ import time
 import unittest
 
 from helper_world import ACTIVE, APPLICATION_SECRET, DONE, SESSION_SECRET, HelperWorld, until
-from hostile_replies import FAULTS, reply
-from hostile_service import SERVICES, HostileService
-from http2_service import FAULTS as HTTP2_FAULTS
-from http2_service import STATUS_200, HTTP2Service, answer
-import ports
-from never import assert_hidden, assert_nobody_ended
+from Support.HostileService.hostile_replies import FAULTS, reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
+from Support.HostileService.http2_service import FAULTS as HTTP2_FAULTS
+from Support.HostileService.http2_service import STATUS_200, HTTP2Service, answer
+from Support.Service import ports
+from Support.Service.never import assert_hidden, assert_nobody_ended
 
 #: Statuses that say nothing about a session, or two things at once. Words such as "closed" do say something.
 UNCLEAR = {

@@ -8,9 +8,9 @@ import sys
 import unittest
 
 from helper_world import ServedCase, until
-from never import assert_nobody_ended
-from scripted_probe import ScriptedProbe
-from world import program, read, run
+from Support.Service.never import assert_nobody_ended
+from Support.Service.scripted_probe import ScriptedProbe
+from Support.Service.world import program, read, run
 
 ADAPTER, PHONE = "00:AA:01:00:00:00", "A4:C3:F0:11:22:33"
 KEY = "00112233445566778899AABBCCDDEEFF"

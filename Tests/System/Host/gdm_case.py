@@ -14,7 +14,7 @@ import time
 
 from helper_case import HelperTestCase
 from support import password_of, testhost
-from terminal import READING_TIME
+from Support.Hosts.terminal import READING_TIME
 
 SERVICE = "gdm-password"
 PROMPT = "Password, or Enter for phone: "

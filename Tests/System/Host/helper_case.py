@@ -3,9 +3,9 @@
 import contextlib
 import json
 
-import ends
 import pexpect
 from support import CHOOSE_PROMPT, PATIENCE, HostTestCase, password_of, testhost
+from Support.Service import ends
 
 ROOT_PROMPT = "root@workstation[^\n]*# "
 LEFT = "Signed out: your phone left."

@@ -4,9 +4,9 @@ import contextlib
 import json
 import re
 
-import offline
 from cryptography.hazmat.primitives import serialization
 from support import CHOOSE_PROMPT, testhost
+from Support.Service import offline
 
 OPEN = "No network: open this on your phone"
 OFFER = "Server not reachable. Digits on your phone, recovery code, or password: "

@@ -5,7 +5,7 @@ import re
 import time
 
 import pexpect
-from terminal import without_escapes
+from Support.Hosts.terminal import without_escapes
 
 #: Seconds for one line, on a busy machine.
 PATIENCE = 180

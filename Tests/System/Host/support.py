@@ -9,14 +9,13 @@ import re
 import time
 import unittest
 
-PROJECT = pathlib.Path(__file__).resolve().parents[3]
-
-import testhost  # noqa: E402  (its folder is known only now)
-from never import assert_nobody_signed_in  # noqa: E402
-from signed_requests import close_at_the_service  # noqa: F401
-from testhost import (  # noqa: F401
+from Support.Hosts import testhost
+from Support.Hosts.signed_requests import close_at_the_service  # noqa: F401
+from Support.Hosts.testhost import (  # noqa: F401
     CHOOSE_LINE, CHOOSE_PROMPT, CODE_PROMPT, GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
+from Support.Service.never import assert_nobody_signed_in
 
+PROJECT = pathlib.Path(__file__).resolve().parents[3]
 _hosts = {}
 _refusal = None
 

@@ -10,7 +10,7 @@ import unittest
 
 from helper_case import HelperTestCase
 from support import GREETER_PROMPT, password_of, testhost
-from terminal import READING_TIME
+from Support.Hosts.terminal import READING_TIME
 
 FOLDER = "/var/lib/lightdm"
 #: A program that the desktop does not wait for.

@@ -8,9 +8,9 @@ import subprocess
 import unittest
 
 import pexpect
-from never import MustNeverHappen
 from second_factor_case import ENTER_PROMPT, SecondFactorCase
 from support import password_of
+from Support.Service.never import MustNeverHappen
 
 #: Those of directory_service.c.
 USERS, AWAY = "/etc/iampasstest-users", "/run/iampasstest-away"

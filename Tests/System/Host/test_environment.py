@@ -7,8 +7,8 @@ import shlex
 import unittest
 
 from hostile_variables import variables
-from late_line import without_late_line
 from support import CHOOSE_LINE, PUSH_LINE, HostTestCase
+from Support.Service.late_line import without_late_line
 from watching import FolderWatch, PortWatch
 
 FOLDER = "/var/hostile"

@@ -5,8 +5,8 @@ import re
 import time
 import unittest
 
-import ends
 from helper_case import PROMPT, RECORDS, HelperTestCase
+from Support.Service import ends
 
 
 class WhateverHappens(HelperTestCase):

@@ -3,8 +3,8 @@
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from never import assert_refused
 from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
+from Support.Service.never import assert_refused
 
 #: As polkit-agent-helper@.service of polkit 127 has them.
 SANDBOX = [f"--property={line}" for line in (

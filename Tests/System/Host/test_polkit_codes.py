@@ -6,13 +6,13 @@ import json
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from hostile_case import SECRET, TOKEN, started
-from hostile_replies import reply
-from hostile_service import HostileService
-from inside import made_in_network
-from never import MustNeverHappen
-from signing_phone import SigningPhone
 from support import CHOOSE_PROMPT, PUSH_LINE_WITH_CODE, testhost
+from Support.HostileService.hostile_case import SECRET, TOKEN, started
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.HostileService.signing_phone import SigningPhone
+from Support.Hosts.inside import made_in_network
+from Support.Service.never import MustNeverHappen
 
 PHONES = "/etc/iampass/phones"
 #: What mallory's command leaves.

@@ -8,9 +8,9 @@ import time
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from never import assert_nobody_signed_in
 from support import CHOOSE_PROMPT, PUSH_LINE
-from terminal import READING_TIME
+from Support.Hosts.terminal import READING_TIME
+from Support.Service.never import assert_nobody_signed_in
 
 HELPER = "/usr/lib/polkit-1/polkit-agent-helper-1"
 #: max_requests, as it is without a line.

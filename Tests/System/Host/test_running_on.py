@@ -2,8 +2,8 @@
 
 import shlex
 
-import debian_package
 from helper_case import HelperTestCase
+from Support.Hosts import debian_package
 
 
 class AfterSSH(HelperTestCase):

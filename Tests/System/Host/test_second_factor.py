@@ -5,9 +5,9 @@ import re
 import unittest
 
 import pexpect
-from never import MustNeverHappen, assert_refused
 from second_factor_case import INCLUDE, SecondFactorCase
 from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
+from Support.Service.never import MustNeverHappen, assert_refused
 
 PASSWORD_FIRST = "auth requisite pam_unix.so"
 #: It looks like "let the password do if the service is down".

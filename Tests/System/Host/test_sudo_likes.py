@@ -2,8 +2,8 @@
 
 import unittest
 
-from never import assert_refused
 from support import PUSH_LINE, HostTestCase, password_of, testhost
+from Support.Service.never import assert_refused
 
 
 class SudoLike(HostTestCase):

@@ -5,7 +5,7 @@ import unittest
 
 from desktop_case import PROMPT, RUNTIME, SWAY, DesktopTestCase
 from helper_case import HelperTestCase
-from terminal import PATIENCE
+from Support.Hosts.terminal import PATIENCE
 
 #: As a display manager says of its sessions; login says tty.
 SESSION_TYPE = "pam_systemd.so type=wayland"

@@ -12,8 +12,8 @@ import sqlite3
 import tempfile
 import unittest
 
-from never import MustNeverHappen
 from support import HostTestCase, password_of, testhost
+from Support.Service.never import MustNeverHappen
 
 BACKUP = "/var/lib/iampass-server/backup-of-the-tests.sqlite"
 PATTERNS = "/tmp/what-is-looked-for"

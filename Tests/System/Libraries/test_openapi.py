@@ -10,9 +10,9 @@ import time
 import unittest
 import warnings
 
-import pypi
-import signed_requests
-from server import ServerWorld
+from Support.Hosts import signed_requests
+from Support.Service import pypi
+from Support.Service.server import ServerWorld
 
 pypi.use_packages("schemathesis", ["schemathesis", "cryptography"])
 import hypothesis  # noqa: E402

@@ -4,8 +4,8 @@ import pathlib
 import subprocess
 import unittest
 
-from server import ServerWorld
-from world import make_certificate
+from Support.Service.server import ServerWorld
+from Support.Service.world import make_certificate
 
 STRANGERS = pathlib.Path(__file__).with_name("Strangers")
 PROJECT = pathlib.Path(__file__).resolve().parents[3]

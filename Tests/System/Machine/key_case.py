@@ -5,8 +5,8 @@ import json
 import pathlib
 import unittest
 
-from machine import Machine
-from world import MODULE
+from Support.Machine.machine import Machine
+from Support.Service.world import MODULE
 
 TOUCH = "Please touch the FIDO authenticator."
 ASKED = "Approve the sign-in on your phone"

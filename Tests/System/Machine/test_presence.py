@@ -6,7 +6,7 @@ import re
 import unittest
 
 from key_case import PROJECT, KeyMachine
-from machine import ADAPTER, PHONE, ControllersStuck
+from Support.Machine.machine import ADAPTER, PHONE, ControllersStuck
 
 SOCKET = "/run/iampass-presence/socket"
 LOOK = f"iampassctl presence test {PHONE} --count 1 --json"

@@ -11,8 +11,8 @@ import unittest
 
 import pexpect
 
-from emulator import HERE, Emulator
-from world import MODULE, program
+from Support.Machine.emulator import HERE, Emulator
+from Support.Service.world import MODULE, program
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 #: How often a password is typed that may have come too early.

@@ -9,9 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-from emulator import HERE, Emulator
-from tpm import TPM
-from world import MODULE, program
+from Support.Machine.emulator import HERE, Emulator
+from Support.Machine.tpm import TPM
+from Support.Service.world import MODULE, program
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
 #: Seconds. The firmware takes half of it.

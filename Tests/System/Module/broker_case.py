@@ -10,9 +10,9 @@ import socket
 import subprocess
 import time
 
-from ends import CANCELLATION, assert_ended
 from sign_in_case import SignInCase
-from world import ENROLLED, PAM_CALL, PATIENCE, SUCCESS, program, read
+from Support.Service.ends import CANCELLATION, assert_ended
+from Support.Service.world import ENROLLED, PAM_CALL, PATIENCE, SUCCESS, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 SESSION = "LEADER=1\nUID={uid}\nCLASS=user\nTYPE=wayland\nSEAT=seat0\nREMOTE={remote}\nACTIVE={active}\nSTATE=active\n"

@@ -3,8 +3,8 @@
 import os
 import unittest
 
-from ends import assert_ended, given_up
-from world import World
+from Support.Service.ends import assert_ended, given_up
+from Support.Service.world import World
 
 
 def world_with_a_phone(**service):

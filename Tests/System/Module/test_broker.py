@@ -8,9 +8,9 @@ import time
 import unittest
 
 from broker_case import ASIDE, BUSY, LINE, PROMPT, RINGING, UID, BrokerCase, processes_of, read_all, request_for
-from ends import assert_ended
 from sign_in_case import world_with_a_phone
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PATIENCE, SUCCESS
+from Support.Service.ends import assert_ended
+from Support.Service.world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, PATIENCE, SUCCESS
 
 #: unshare(2), prctl(2)
 CLONE_NEWUSER = 0x1000_0000

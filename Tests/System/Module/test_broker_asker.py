@@ -5,7 +5,7 @@ import unittest
 
 from broker_case import AGREED, ASKED_FOR, FOLLOWS, UID, BrokerCase, request_for
 from sign_in_case import world_with_a_phone
-from world import AUTHINFO_UNAVAIL, ENROLLED, SUCCESS
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, SUCCESS
 
 #: Another user of this computer.
 STRANGER = pwd.getpwnam("games").pw_uid

@@ -12,7 +12,7 @@ import unittest
 
 from broker_case import AGREED, APPROVED, ASIDE, BUSY, FOLLOWS, LINE, PROMPT, RINGING, UID, WithBroker, request_for
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, ENROLLED
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED
 
 HOSTILE = pwd.getpwnam("bin").pw_uid
 TRIES = 1_000

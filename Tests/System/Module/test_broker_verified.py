@@ -5,10 +5,10 @@ import unittest
 import unittest.mock
 
 from broker_case import WithBroker
-from hostile_case import ENROLLED, START, hostile_world
-from signing_phone import Key, SigningPhone
+from Support.HostileService.hostile_case import ENROLLED, START, hostile_world
+from Support.HostileService.signing_phone import Key, SigningPhone
+from Support.Service.world import AUTHINFO_UNAVAIL, SUCCESS
 from test_verified import Verified
-from world import AUTHINFO_UNAVAIL, SUCCESS
 
 LISTED = {"services": "swaylock polkit-1", "unlock_timeout": "20s"}
 

@@ -8,9 +8,9 @@ import unittest
 import urllib.request
 
 from sign_in_case import world_with_codes
-from world import ABORT, AUTH_ERR, ENROLLED, MAXTRIES, PATIENCE, SUCCESS, program, read
+from Support.Service.world import ABORT, AUTH_ERR, ENROLLED, MAXTRIES, PATIENCE, SUCCESS, program, read
 
-import signed_requests
+from Support.Hosts import signed_requests
 
 PUSH = "prompt=push timeout=20s"
 TEXT, PROMPT = 4, 1

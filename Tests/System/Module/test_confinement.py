@@ -11,7 +11,7 @@ import subprocess
 import tempfile
 import unittest
 
-from world import PATIENCE, program, read, run
+from Support.Service.world import PATIENCE, program, read, run
 
 SYS_ADD_KEY, SYS_KEYCTL, JOIN_SESSION_KEYRING, SETPERM, SESSION_KEYRING = 248, 250, 1, 5, -3
 SYS_LANDLOCK = 444

@@ -3,9 +3,9 @@
 import re
 import unittest
 
-from ends import assert_ended
 from sign_in_case import world_with_codes
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, read
+from Support.Service.ends import assert_ended
+from Support.Service.world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, read
 
 DEBUG = "prompt=push timeout=20s debug"
 

@@ -6,12 +6,10 @@ import re
 import time
 import unittest
 
-from ends import assert_ended, given_up
 from sign_in_case import SignInCase, world_with_a_phone
-from world import (
-    ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN,
-    program, read, run,
-)
+from Support.Service.ends import assert_ended, given_up
+from Support.Service.world import (
+    ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SERVICE_ERR, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, program, read, run)
 
 APPROVE = "Approve the sign-in on your phone"
 HAS_IT = "Your phone has the request: answer there"

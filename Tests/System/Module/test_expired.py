@@ -4,7 +4,7 @@ import time
 import unittest
 
 from sign_in_case import SignInCase, world_with_a_phone
-from world import ENROLLED, MAXTRIES, SUCCESS
+from Support.Service.world import ENROLLED, MAXTRIES, SUCCESS
 
 NOTICE = "IAMPASS: your password has expired; if you are asked for it now, type the old one, then a new one"
 NEW_AUTHTOK_REQD, ACCT_EXPIRED = 12, 13

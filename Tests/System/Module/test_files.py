@@ -3,7 +3,7 @@
 import os
 import unittest
 
-from world import AUTHINFO_UNAVAIL, ENROLLED, SERVICE_ERR, World, make_certificate, read
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, SERVICE_ERR, World, make_certificate, read
 
 #: The limit for the module's answer, even if a file never ends; in seconds, for a slow machine.
 BOUND = 15

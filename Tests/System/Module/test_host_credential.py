@@ -6,7 +6,7 @@ import pathlib
 import sqlite3
 import unittest
 
-from world import AUTHINFO_UNAVAIL, SUCCESS, World, program, run
+from Support.Service.world import AUTHINFO_UNAVAIL, SUCCESS, World, program, run
 
 
 def setUpModule():

@@ -7,11 +7,11 @@ import json
 import os
 import unittest
 
-from hostile_case import (
+from Support.HostileService.hostile_case import (
     ACTIVE, LATEST, PATIENT, SECRET, START, TIMEOUT, USUAL, Case, hostile_world, session, started, status)
-from hostile_replies import FAULTS, redirect, reply
-from hostile_service import SERVICES, HostileService
-from world import ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SERVICE_ERR, SUCCESS, make_certificate
+from Support.HostileService.hostile_replies import FAULTS, redirect, reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
+from Support.Service.world import ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SERVICE_ERR, SUCCESS, make_certificate
 
 
 def setUpModule():

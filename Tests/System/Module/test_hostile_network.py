@@ -6,13 +6,13 @@ import struct
 import threading
 import unittest
 
-from full_listener import FullListener
-from hostile_case import ACTIVE, START, TIMEOUT, USUAL, Case, hostile_world, started, status
-from hostile_replies import FAULTS, raw, reply
-from hostile_service import SERVICES, HostileService
-from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
-from http2_service import FAULTS as HTTP2_FAULTS
-from http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
+from Support.HostileService.full_listener import FullListener
+from Support.HostileService.hostile_case import ACTIVE, START, TIMEOUT, USUAL, Case, hostile_world, started, status
+from Support.HostileService.hostile_replies import FAULTS, raw, reply
+from Support.HostileService.hostile_service import SERVICES, HostileService
+from Support.HostileService.http2_service import FAULTS as HTTP2_FAULTS
+from Support.HostileService.http2_service import STATUS_200, STATUS_202, HTTP2Service, answer
+from Support.Service.world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, SUCCESS
 
 #: In seconds, beyond the worker's own limits, for a slow machine; with these it is less than the 15 s that the module waits for
 #: the service to take a request.

@@ -18,7 +18,7 @@ import time
 import unittest
 
 from sign_in_case import SignInCase, world_with_a_phone
-from world import ENROLLED, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read
+from Support.Service.world import ENROLLED, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read
 
 UID = pwd.getpwnam(ENROLLED).pw_uid
 #: A number that no user has.

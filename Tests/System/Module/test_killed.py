@@ -14,9 +14,7 @@ import time
 import unittest
 
 from sign_in_case import SignInCase, world_with_codes
-from world import (
-    AUTH_ERR, ABORT, MAXTRIES, PAM_CALL, PATIENCE, PYTHON, SUCCESS, program, run,
-)  # fmt: skip
+from Support.Service.world import AUTH_ERR, ABORT, MAXTRIES, PAM_CALL, PATIENCE, PYTHON, SUCCESS, program, run
 
 #: What is said of a request that holds another one back.
 WAITS = "another request of yours"

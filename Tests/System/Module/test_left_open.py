@@ -7,7 +7,7 @@ import unittest
 
 from broker_case import LINE, PROMPT, RINGING, UID, BrokerCase
 from sign_in_case import world_with_codes
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, MAXTRIES, PATIENCE, SUCCESS, read
+from Support.Service.world import AUTH_ERR, AUTHINFO_UNAVAIL, MAXTRIES, PATIENCE, SUCCESS, read
 
 LATE = "IAMPASS: not answered in time. Use your password."
 TWICE = ("authenticate",) * 2

@@ -6,7 +6,7 @@ import subprocess
 import time
 import unittest
 
-from world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
+from Support.Service.world import AUTH_ERR, AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, World, program, read, run
 
 
 UNANSWERED = r"^IAMPASS: too many requests went unanswered; try again in \d+ minutes"

@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from sign_in_case import world_with_codes
-from world import ENROLLED, MAXTRIES, SUCCESS, program, read, run
+from Support.Service.world import ENROLLED, MAXTRIES, SUCCESS, program, read, run
 
 OWN, ADMINISTRATOR = "phone.json", "administrator.json"
 

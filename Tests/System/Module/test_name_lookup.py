@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, ENROLLED, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, read, run
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, read, run
 
 # nss.h
 TRYAGAIN, UNAVAIL = -2, -1

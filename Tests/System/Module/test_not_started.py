@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from world import AUTHINFO_UNAVAIL, MAXTRIES, PATIENCE, SUCCESS, World
+from Support.Service.world import AUTHINFO_UNAVAIL, MAXTRIES, PATIENCE, SUCCESS, World
 
 NO_METHOD = (
     "IAMPASS: not asked: your phone does not support the required method. Use your password.")

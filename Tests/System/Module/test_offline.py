@@ -13,10 +13,11 @@ import threading
 import time
 import unittest
 
-import offline
 from cryptography.hazmat.primitives import serialization
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read, run
+from Support.Service import offline
+from Support.Service.world import (
+    AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, WITHOUT_TOKEN, program, read, run)
 
 # Nobody listens there.
 NOWHERE = "https://127.0.0.1:1"

@@ -8,7 +8,7 @@ import unittest
 
 from broker_case import UID
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, SESSION_ERR, SUCCESS, read
+from Support.Service.world import AUTHINFO_UNAVAIL, SESSION_ERR, SUCCESS, read
 
 VARIABLE = "IAMPASS_SESSION"
 SESSION = "XDG_SESSION_ID=c1"

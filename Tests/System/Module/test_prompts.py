@@ -3,7 +3,7 @@
 import unittest
 
 from sign_in_case import SignInCase, world_with_a_phone
-from world import ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SESSION_ERR, SUCCESS, WITHOUT_TOKEN, read
+from Support.Service.world import ABORT, AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SESSION_ERR, SUCCESS, WITHOUT_TOKEN, read
 
 
 def setUpModule():

@@ -14,7 +14,7 @@ import unittest
 
 from broker_case import SESSION
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, program, read, run
+from Support.Service.world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, SUCCESS, WITHOUT_TOKEN, program, read, run
 
 # Nobody listens there.
 NOWHERE = "https://127.0.0.1:1"

@@ -4,12 +4,12 @@ import json
 import subprocess
 import unittest
 
-from hostile_case import reply
-from hostile_replies import Hangup
-from relay import Relay
-from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, World, program, read, run
+from Support.HostileService.hostile_case import reply
+from Support.HostileService.hostile_replies import Hangup
+from Support.HostileService.relay import Relay
+from Support.Service.world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, World, program, read, run
 
-import signed_requests
+from Support.Hosts import signed_requests
 
 
 # Another user that every Debian has.

@@ -7,7 +7,7 @@ import ssl
 import threading
 import unittest
 
-from world import ENROLLED, SUCCESS, World, make_certificate, program, read, run
+from Support.Service.world import ENROLLED, SUCCESS, World, make_certificate, program, read, run
 
 
 class RenewedCertificate(unittest.TestCase):

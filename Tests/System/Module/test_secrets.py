@@ -11,13 +11,13 @@ import threading
 import time
 import unittest
 
-from memory import search
-from never import assert_hidden, assert_none_found
-from world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, SESSION_ERR, SUCCESS, World, read
+from Support.Service.memory import search
+from Support.Service.never import assert_hidden, assert_none_found
+from Support.Service.world import AUTHINFO_UNAVAIL, AUTH_ERR, ENROLLED, MAXTRIES, PAM_CALL, SESSION_ERR, SUCCESS, World, read
 
-from hostile_replies import reply
-from hostile_service import HostileService
-from relay import Relay
+from Support.HostileService.hostile_replies import reply
+from Support.HostileService.hostile_service import HostileService
+from Support.HostileService.relay import Relay
 
 TOKEN = "canary-token-of-the-user-0123456789"
 # By name, since a failure must not print one.

@@ -7,7 +7,7 @@ import unittest
 
 from broker_case import UID
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS, read
+from Support.Service.world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS, read
 
 #: As doas(1) does: the target's name is set before the session is opened.
 CALLS = ("authenticate", "user=root", "open_session", "close_session")

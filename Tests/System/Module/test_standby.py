@@ -6,9 +6,9 @@ import subprocess
 import time
 import unittest
 
-from hostile_case import ACTIVE, Case, hostile_world, status
-from hostile_replies import FAULTS
-from world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, read
+from Support.HostileService.hostile_case import ACTIVE, Case, hostile_world, status
+from Support.HostileService.hostile_replies import FAULTS
+from Support.Service.world import AUTHINFO_UNAVAIL, AUTH_ERR, MAXTRIES, PAM_CALL, PATIENCE, SUCCESS, read
 
 
 def setUpModule():

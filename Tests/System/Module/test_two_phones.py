@@ -7,10 +7,10 @@ import subprocess
 import unittest
 import urllib.request
 
-import signed_requests
+from Support.Hosts import signed_requests
 
 from sign_in_case import world_with_codes
-from world import ENROLLED, MAXTRIES, PATIENCE, SUCCESS, program, read, run
+from Support.Service.world import ENROLLED, MAXTRIES, PATIENCE, SUCCESS, program, read, run
 
 PIXEL, WORK = "phone.json", "work.json"
 

@@ -10,7 +10,7 @@ import unittest
 
 from broker_case import UID, WithBroker
 from sign_in_case import SignInCase, world_with_a_phone
-from world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, read
+from Support.Service.world import AUTHINFO_UNAVAIL, PATIENCE, SUCCESS, read
 
 LINE, PROMPT = "Press Enter alone to approve on your phone", "Password: "
 RINGING = "Approve the sign-in on your phone"

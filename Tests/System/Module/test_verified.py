@@ -4,11 +4,11 @@ import base64
 import json
 import unittest
 
-from hostile_case import ENROLLED, START, USUAL, Case, hostile_world, made_world, reply, started, status
-from hostile_service import HostileService
-from server import until
-from signing_phone import TOUCHED, VERIFIED, Key, SigningPhone
-from world import AUTHINFO_UNAVAIL, MAXTRIES, SERVICE_ERR, SUCCESS
+from Support.HostileService.hostile_case import ENROLLED, START, USUAL, Case, hostile_world, made_world, reply, started, status
+from Support.HostileService.hostile_service import HostileService
+from Support.HostileService.signing_phone import TOUCHED, VERIFIED, Key, SigningPhone
+from Support.Service.server import until
+from Support.Service.world import AUTHINFO_UNAVAIL, MAXTRIES, SERVICE_ERR, SUCCESS
 
 SESSION = "session-1"
 

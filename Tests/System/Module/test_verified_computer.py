@@ -6,10 +6,10 @@ import subprocess
 import unittest
 import unittest.mock
 
-from hostile_case import ENROLLED, START, Case, hostile_world, started
-from signing_phone import ServiceOfPhone, SigningPhone
+from Support.HostileService.hostile_case import ENROLLED, START, Case, hostile_world, started
+from Support.HostileService.signing_phone import ServiceOfPhone, SigningPhone
+from Support.Service.world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS
 from test_verified import Verified
-from world import AUTHINFO_UNAVAIL, SERVICE_ERR, SUCCESS
 
 
 def setUpModule():

@@ -5,7 +5,7 @@ import unittest
 
 from broker_case import AGREED, FOLLOWS, LINE, PROMPT, RINGING, UID, BrokerCase, request_for
 from sign_in_case import world_with_codes
-from world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, program, run
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, program, run
 
 WITHOUT = "  code          none: the program shows no text"
 WITH = "  code          the terminal shows one"

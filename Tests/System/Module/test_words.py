@@ -3,7 +3,7 @@
 import hashlib
 import unittest
 
-from world import AUTHINFO_UNAVAIL, PAM_CALL, SUCCESS, World
+from Support.Service.world import AUTHINFO_UNAVAIL, PAM_CALL, SUCCESS, World
 
 
 def setUpModule():

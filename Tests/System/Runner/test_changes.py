@@ -6,8 +6,8 @@ import pathlib
 import tempfile
 import unittest
 
-from changes import Change, importers, stages
-from plan import PROJECT, Plan
+from Support.Runner.changes import Change, importers, job_name, stages
+from Support.Runner.plan import PROJECT, Plan
 
 
 def chosen(*changed):
@@ -52,6 +52,12 @@ class Changes(unittest.TestCase):
         # By its own import, and by that of a module of its folder.
         self.assertLessEqual({"test_verified", "test_races"}, files)
         self.assertNotIn("test_answers", files)
+
+    def test_a_module_brings_nobody_who_imports_one_of_its_name(self):
+        files = {job_name(path) for path in importers(PROJECT / "Tests", ["Tests/System/Module/test_verified.py"])}
+        self.assertIn("module/test_verified_computer", files)
+        # It imports that of its own folder.
+        self.assertNotIn("browser/test_offline", files)
 
     def test_a_build_of_the_project_does_not_hold_it_up(self):
         # What SwiftPM locks for as long as it builds, which it may be doing.

@@ -14,18 +14,16 @@ import types
 import unittest
 from unittest import mock
 
-import jobs
-import main as runner
-import second_tries
-import stamp
-from jobs import Job, Schedule, Stage
-from results import Result, read_step, read_suite
+from Support.Runner import jobs, second_tries, stamp
+from Support.Runner import main as runner
+from Support.Runner.jobs import Job, Schedule, Stage
+from Support.Runner.results import Result, read_step, read_suite
 
 RUNNER = pathlib.Path(runner.__file__).parent
 
 SUITE = """
 import os, sys, unittest
-from never import MustNeverHappen, SignedIn
+from Support.Service.never import MustNeverHappen, SignedIn
 
 def fails(times):
     here = os.path.join(os.path.dirname(__file__), "failed")

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from plan import PROJECT
+from Support.Runner.plan import PROJECT
 
 #: Seconds.
 PATIENCE = 60

@@ -5,8 +5,8 @@ import subprocess
 import tempfile
 import unittest
 
-import sizes
-from plan import Plan
+from Support.Runner import sizes
+from Support.Runner.plan import Plan
 
 
 def names(changed):

@@ -7,7 +7,7 @@ import tempfile
 import unittest
 from unittest import mock
 
-import stamp
+from Support.Runner import stamp
 
 GREEN, RED = "1" * 40, "2" * 40
 

@@ -6,10 +6,10 @@ import resource
 import struct
 import unittest
 
-import signed_requests
-from server import until
 from strangers import StrangersWorld, request
-from world import read
+from Support.Hosts import signed_requests
+from Support.Service.server import until
+from Support.Service.world import read
 
 # Kilobytes by which all floods, or all stuck connections, together may have the service grow: three times what a service
 # needs that has not served anybody before, and much less than one of them sends.

@@ -5,7 +5,7 @@ import stat
 import subprocess
 
 from setup_world import SERVICE_USER, SetupWorld
-from world import PATIENCE, Background, program
+from Support.Service.world import PATIENCE, Background, program
 
 UNIT = "iampass-trial"
 

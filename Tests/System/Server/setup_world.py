@@ -14,9 +14,9 @@ import unittest
 
 import pexpect
 
-import ports
-from server import until
-from world import PATIENCE, Background, program, run
+from Support.Service import ports
+from Support.Service.server import until
+from Support.Service.world import PATIENCE, Background, program, run
 
 #: Every Debian has it; the packages make one of their own.
 SERVICE_USER = "daemon"

@@ -4,8 +4,8 @@ import contextlib
 import socket
 import ssl
 
-from server import ServerWorld
-from world import PATIENCE
+from Support.Service.server import ServerWorld
+from Support.Service.world import PATIENCE
 
 
 class StrangersWorld(ServerWorld):

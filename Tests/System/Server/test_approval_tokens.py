@@ -3,9 +3,8 @@
 import json
 import unittest
 
-import approvals
-import pypi
-from server import NO_INPUT, ServerWorld
+from Support.Service import approvals, pypi
+from Support.Service.server import NO_INPUT, ServerWorld
 
 PACKAGES = ("PyJWT", "Authlib")
 TEMPORARY_FAILURE = 75

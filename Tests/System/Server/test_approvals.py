@@ -7,10 +7,10 @@ import os
 import subprocess
 import unittest
 
-import approvals
-from never import assert_hidden
-from server import USAGE, ServerWorld
-from world import PATIENCE, program, run
+from Support.Service import approvals
+from Support.Service.never import assert_hidden
+from Support.Service.server import USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program, run
 
 CHALLENGE = base64.b64encode(bytes(range(32))).decode()
 

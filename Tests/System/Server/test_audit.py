@@ -7,8 +7,8 @@ import subprocess
 import threading
 import unittest
 
-from server import USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 DATA_ERROR = 65
 

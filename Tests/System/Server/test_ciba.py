@@ -7,9 +7,9 @@ import time
 import unittest
 import urllib.parse
 
-from never import assert_hidden
-import pypi
-from server import DATA, ServerWorld
+from Support.Service import pypi
+from Support.Service.never import assert_hidden
+from Support.Service.server import DATA, ServerWorld
 
 pypi.use_packages("ciba-venv", ("idpyoidc", "PyJWT"))
 

@@ -10,8 +10,8 @@ import subprocess
 import time
 import unittest
 
-from server import IO, NO_INPUT, PACKAGING, UNAVAILABLE, USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import IO, NO_INPUT, PACKAGING, UNAVAILABLE, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 #: root as a stranger: without these the modes of others' folders hold for it too (capabilities(7)).
 AS_A_STRANGER = ("setpriv", "--bounding-set=-dac_override,-dac_read_search")

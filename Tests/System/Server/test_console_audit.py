@@ -8,9 +8,9 @@ import subprocess
 import unittest
 import urllib.parse
 
-from approvals import canonical, is_signed
-from server import ServerWorld
-from world import PATIENCE, program
+from Support.Service.approvals import canonical, is_signed
+from Support.Service.server import ServerWorld
+from Support.Service.world import PATIENCE, program
 
 
 def setUpModule():

@@ -17,10 +17,10 @@ import time
 import unittest
 import urllib.request
 
-import ports
-import signed_requests
-from server import DATA, IO, ServerWorld, until
-from world import PATIENCE, run
+from Support.Hosts import signed_requests
+from Support.Service import ports
+from Support.Service.server import DATA, IO, ServerWorld, until
+from Support.Service.world import PATIENCE, run
 
 CROWD = 30
 # Longer than the service waits for the database; see Storage.

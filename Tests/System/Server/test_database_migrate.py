@@ -5,9 +5,9 @@ import os
 import sqlite3
 import unittest
 
-from server import CONFIG, ServerWorld
-from two_servers import TwoServers
-from world import PATIENCE
+from Support.Service.server import CONFIG, ServerWorld
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE
 
 NO_INPUT = 66
 #: Tables of the database's own, as a mistyped address would leave them behind.

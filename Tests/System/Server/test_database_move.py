@@ -8,10 +8,10 @@ import subprocess
 import threading
 import unittest
 
-import signed_requests
-from postgresql import PostgreSQL
-from server import CANNOT_CREATE, CONFIG, USAGE, ServerWorld, until
-from world import PATIENCE, program
+from Support.Hosts import signed_requests
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.server import CANNOT_CREATE, CONFIG, USAGE, ServerWorld, until
+from Support.Service.world import PATIENCE, program
 
 OWNER = 2  # Some user who is not root: `bin` of every Debian.
 

@@ -10,8 +10,8 @@ import unittest
 import urllib.parse
 
 from flooded_world import SPARE_DESCRIPTORS, open_world
-from server import PATIENCE, until
 from strangers import request
+from Support.Service.server import PATIENCE, until
 
 # As many as may read metrics at once.
 METRICS_READERS = 32

@@ -18,8 +18,8 @@ from flooded_world import (
     CONTINUATION, END_HEADERS, END_STREAM, GREATEST_GROWTH, HEADERS, INITIAL_WINDOW_SIZE, MAX_CONCURRENT_STREAMS,
     PREFACE, SETTINGS, SPARE_DESCRIPTORS, frame, open_world,
 )  # fmt: skip
-from server import PATIENCE, until
 from strangers import replies, request
+from Support.Service.server import PATIENCE, until
 
 # Each is a descriptor here and one of the service's, and many systems allow a process no more than 4,096. What ten
 # thousand cost is this for each of them.

@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 import unittest
 
-import signed_requests
 from flooded_world import END_HEADERS, END_STREAM, HEADERS, PREFACE, SETTINGS, FloodedWorld, frame
-from server import until
-from world import PATIENCE
+from Support.Hosts import signed_requests
+from Support.Service.server import until
+from Support.Service.world import PATIENCE
 
 #: Bytes of a body that are taken.
 GREATEST_BODY = 65_536

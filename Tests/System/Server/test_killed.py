@@ -8,9 +8,9 @@ import threading
 import time
 import unittest
 
-import signed_requests
-from server import ServerWorld
-from world import PATIENCE
+from Support.Hosts import signed_requests
+from Support.Service.server import ServerWorld
+from Support.Service.world import PATIENCE
 
 ROUNDS = 6
 

@@ -4,10 +4,10 @@ import json
 import threading
 import unittest
 
-import signed_requests
-from server import until
-from two_servers import TwoServers
-from world import PATIENCE
+from Support.Hosts import signed_requests
+from Support.Service.server import until
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE
 
 NAMES = [f"{number:04}" for number in range(5000)]
 #: Sign-ins that must have begun between the first and the last of these users. There are fifty portions, and whoever asks

@@ -3,8 +3,8 @@
 import subprocess
 import unittest
 
-from server import DATA, USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import DATA, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 
 def setUpModule():

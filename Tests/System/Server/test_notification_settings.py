@@ -3,9 +3,9 @@
 import os
 import unittest
 
-import app_keys
-from never import assert_hidden
-from server import DATA, NO_INPUT, USAGE, ServerWorld
+from Support.Service import app_keys
+from Support.Service.never import assert_hidden
+from Support.Service.server import DATA, NO_INPUT, USAGE, ServerWorld
 
 
 class Settings(unittest.TestCase):

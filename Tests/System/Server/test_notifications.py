@@ -7,13 +7,10 @@ import time
 import types
 import unittest
 
-import app_keys
-import app_push_service
-from never import assert_hidden
-import own_phone
-import push_service
-from server import ServerWorld, until
-from world import make_certificate
+from Support.Service import app_keys, app_push_service, own_phone, push_service
+from Support.Service.never import assert_hidden
+from Support.Service.server import ServerWorld, until
+from Support.Service.world import make_certificate
 
 hosts = itertools.count()
 APPLE_TOKEN = "00fc13adff785122b4ad28809a3420982341241421348097878e577c991de8f0"

@@ -12,10 +12,10 @@ import threading
 import time
 import unittest
 
-import ports
-from never import assert_hidden
-from server import CANNOT_CREATE, NO_INPUT, USAGE, ServerWorld
-from world import PATIENCE, program, read
+from Support.Service import ports
+from Support.Service.never import assert_hidden
+from Support.Service.server import CANNOT_CREATE, NO_INPUT, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program, read
 
 # What would be fields of its own, were it not in quotes.
 FORGED = 'sudo  account=root address=10.0.0.9 "\\" host=other'

@@ -3,11 +3,11 @@
 import subprocess
 import unittest
 
-from pgbouncer import PgBouncer
-from postgresql import PostgreSQL
-from server import CONFIG
-from two_servers import TwoServers
-from world import PATIENCE, make_certificate, program
+from Support.Service.pgbouncer import PgBouncer
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.server import CONFIG
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE, make_certificate, program
 
 
 def setUpModule():

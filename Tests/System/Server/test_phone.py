@@ -7,8 +7,8 @@ import re
 import subprocess
 import unittest
 
-from server import DATA, USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import DATA, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 REFUSED = 77  # sysexits.h: EX_NOPERM
 

@@ -8,10 +8,10 @@ import time
 import unittest
 import urllib.parse
 
-import signed_requests
-from server import UNAVAILABLE, USAGE, until
-from two_servers import TwoServers
-from world import PATIENCE
+from Support.Hosts import signed_requests
+from Support.Service.server import UNAVAILABLE, USAGE, until
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE
 
 
 def setUpModule():

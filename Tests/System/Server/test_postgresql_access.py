@@ -5,10 +5,10 @@ import os
 import subprocess
 import unittest
 
-import ports
-from postgresql import PostgreSQL
-from server import CONFIG, UNAVAILABLE, ServerWorld, until
-from world import PATIENCE, program, run
+from Support.Service import ports
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.server import CONFIG, UNAVAILABLE, ServerWorld, until
+from Support.Service.world import PATIENCE, program, run
 
 PASSWORD = "geheim-7f3a"
 

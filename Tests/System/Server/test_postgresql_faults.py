@@ -9,10 +9,10 @@ import threading
 import time
 import unittest
 
-import signed_requests
-from server import until
-from two_servers import TwoServers
-from world import PATIENCE, program, run
+from Support.Hosts import signed_requests
+from Support.Service.server import until
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE, program, run
 
 #: Seconds after which every request has an answer while the database hangs: see PostgreSQLStorage.
 GREATEST_WAIT = 30

@@ -7,8 +7,8 @@ import subprocess
 import time
 import unittest
 
-from server import PACKAGING, ServerWorld
-from world import PATIENCE
+from Support.Service.server import PACKAGING, ServerWorld
+from Support.Service.world import PATIENCE
 
 
 class Client:

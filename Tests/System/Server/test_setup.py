@@ -8,10 +8,10 @@ import subprocess
 import time
 import unittest
 
-from hostile_certificates import Certificates
-from server import CANNOT_CREATE, CONFIG, DATA, IO, NO_INPUT, UNAVAILABLE, USAGE
 from setup_world import MODES, SERVICE_USER, SetupCase, ask, certificate_facts
-from world import PATIENCE, make_certificate, program, run
+from Support.HostileService.hostile_certificates import Certificates
+from Support.Service.server import CANNOT_CREATE, CONFIG, DATA, IO, NO_INPUT, UNAVAILABLE, USAGE
+from Support.Service.world import PATIENCE, make_certificate, program, run
 
 #: sysexits.h
 NO_HOST, NO_PERMISSION = 68, 77

@@ -5,11 +5,11 @@ import signal
 import socket
 import unittest
 
-import ports
-from server import UNAVAILABLE
 from setup_unit import UnitWorld
 from setup_world import SetupCase
-from world import PATIENCE
+from Support.Service import ports
+from Support.Service.server import UNAVAILABLE
+from Support.Service.world import PATIENCE
 
 #: RFC 5737: no computer has it.
 NOWHERE = "192.0.2.1"

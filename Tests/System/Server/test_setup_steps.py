@@ -8,7 +8,7 @@ import subprocess
 import unittest
 
 from setup_world import SetupCase
-from world import PATIENCE, run
+from Support.Service.world import PATIENCE, run
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 #: What a setup leaves another one of each time it is run, by intention: codes of one use, and their traces.

@@ -8,10 +8,10 @@ import time
 import unittest
 import urllib.parse
 
-import signed_requests
-from server import until
-from two_servers import OneName
-from world import ENROLLED, PATIENCE, SUCCESS, program, run
+from Support.Hosts import signed_requests
+from Support.Service.server import until
+from Support.Service.two_servers import OneName
+from Support.Service.world import ENROLLED, PATIENCE, SUCCESS, program, run
 
 
 def setUpModule():

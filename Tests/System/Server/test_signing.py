@@ -6,8 +6,8 @@ import unittest
 
 import pexpect
 
-from server import CONFIG, DATA, UNAVAILABLE, USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import CONFIG, DATA, UNAVAILABLE, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 NO_PERMISSION, TRY_AGAIN = 77, 75
 

@@ -4,8 +4,8 @@ import concurrent.futures
 import re
 import unittest
 
-import own_phone
-from server import ServerWorld, until
+from Support.Service import own_phone
+from Support.Service.server import ServerWorld, until
 
 
 class Training(unittest.TestCase):

@@ -4,8 +4,8 @@ import os
 import subprocess
 import unittest
 
-from server import CONFIG, NO_INPUT, USAGE, ServerWorld
-from world import PATIENCE, program
+from Support.Service.server import CONFIG, NO_INPUT, USAGE, ServerWorld
+from Support.Service.world import PATIENCE, program
 
 #: The package's folder, and systemd's command; the words are the folder, the script, and what to run.
 INSIDE = """

@@ -1,0 +1,1 @@
+"""The acts of the demos, and the picture of the README."""

@@ -1,0 +1,1 @@
+"""Sign-ins at GNOME in a virtual machine, and their pictures."""

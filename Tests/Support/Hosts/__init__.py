@@ -1,0 +1,1 @@
+"""Test hosts that systemd-nspawn boots."""

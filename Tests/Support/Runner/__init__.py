@@ -1,0 +1,1 @@
+"""What packaging/test runs, and how."""
