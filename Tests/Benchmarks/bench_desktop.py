@@ -19,7 +19,7 @@ import test_sddm
 import test_sddm_plasma
 import test_sway
 from bench_helper import moment
-from support import password_of
+from Support.Hosts.testhost import password_of
 
 #: What is asked: gone, or asked to lock; and locked. ms.
 GONE, LOCKED = 300, 5_000

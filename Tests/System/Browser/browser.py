@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.remote.command import Command
 from selenium.webdriver.remote.remote_connection import RemoteConnection
 
-from office import run, until
+from browser_world import run, until
 
 # A folder for screenshots. Without it they are made, and deleted with the browser.
 SCREENSHOTS = os.environ.get("IAMPASS_SCREENSHOTS")

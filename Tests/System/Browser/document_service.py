@@ -11,7 +11,7 @@ import tempfile
 import threading
 import types
 
-from office import Authority
+from browser_world import Authority
 from Support.Service import documents
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/Service/IAMPASSServer/PhonePage"

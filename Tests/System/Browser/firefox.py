@@ -10,7 +10,7 @@ from selenium.webdriver.remote.file_detector import UselessFileDetector
 from selenium.webdriver.remote.webdriver import WebDriver
 
 from browser import SIZES, Browser
-from office import PATIENCE, until
+from browser_world import PATIENCE, until
 
 PREFERENCES = {
     # A free port, which it writes into its profile.

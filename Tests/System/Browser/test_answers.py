@@ -3,8 +3,8 @@
 import os
 import unittest
 
-from office import PROGRAMS, run
-from phone_page import PhonePageTest
+from browser_world import PROGRAMS, run
+from phone_page_case import PhonePageTest
 from test_approvals import CHALLENGE
 
 

@@ -4,7 +4,7 @@ import base64
 import os
 import unittest
 
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 from Support.Service import approvals
 
 CHALLENGE = base64.b64encode(bytes(range(32))).decode()

@@ -4,8 +4,8 @@ import contextlib
 import re
 import unittest
 
-from office import LONGEST_ANSWER_TIME
-from phone_page import PhonePageTest
+from browser_world import LONGEST_ANSWER_TIME
+from phone_page_case import PhonePageTest
 
 HOUR = 3_600_000
 WRONG_CLOCK = "const right = Date.now.bind(Date); Date.now = () => right() + {milliseconds};"

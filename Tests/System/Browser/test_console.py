@@ -9,7 +9,7 @@ import urllib.parse
 
 from accessibility import complaints
 from browser import start_browser
-from office import PROGRAMS, Office, run
+from browser_world import PROGRAMS, Office, run
 from Support.Service import app_keys
 from Support.Service.never import assert_hidden
 from test_looks import AUDIT

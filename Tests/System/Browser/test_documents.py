@@ -6,9 +6,9 @@ import subprocess
 import unittest
 
 from browser import start_browser
+from browser_world import PATIENCE, PROGRAMS, run
 from document_service import DocumentService
-from office import PATIENCE, PROGRAMS, run
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 from Support.Service import approvals, document_vectors, documents
 from Support.Service.documents import entry
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 
 # How this browser answers, and what it is. The page's own words to it are counted.
 BROWSER = """

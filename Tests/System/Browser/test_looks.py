@@ -3,7 +3,7 @@
 import unittest
 
 from accessibility import complaints
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 
 LONG = "x" * 150
 

@@ -2,7 +2,7 @@
 
 import unittest
 
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 
 
 class MatchCodes(PhonePageTest):

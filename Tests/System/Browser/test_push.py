@@ -7,8 +7,8 @@ import time
 import unittest
 import urllib.request
 
-from office import LONGEST_ANSWER_TIME, until
-from phone_page import PhonePageTest
+from browser_world import LONGEST_ANSWER_TIME, until
+from phone_page_case import PhonePageTest
 from Support.Service import push_service
 
 # Stands for the browser's own subscription, which needs its maker's push service.

@@ -2,7 +2,7 @@
 
 import unittest
 
-from office import until
+from browser_world import until
 from Support.Service import push_service
 from test_push import PushCase, setUpModule  # noqa: F401: what its tests need
 

@@ -4,7 +4,7 @@ import json
 import unittest
 
 from browser import start_browser
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 
 KEYS = """
   const opened = await new Promise((resolve, reject) => {

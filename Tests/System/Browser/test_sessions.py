@@ -6,8 +6,8 @@ import os
 import subprocess
 import unittest
 
-from office import PATIENCE, PROGRAMS, run, until
-from phone_page import PhonePageTest
+from browser_world import PATIENCE, PROGRAMS, run, until
+from phone_page_case import PhonePageTest
 from test_looks import AUDIT
 
 PHONE = os.path.join(PROGRAMS, "iampass-phone")

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 import unittest
 
-from office import PROGRAMS, Authority
+from browser_world import PROGRAMS, Authority
 
 
 class Start(unittest.TestCase):

@@ -4,8 +4,8 @@ import os
 import unittest
 
 from browser import start_browser
-from office import PROGRAMS, run
-from phone_page import PhonePageTest
+from browser_world import PROGRAMS, run
+from phone_page_case import PhonePageTest
 
 
 class TwoPhones(PhonePageTest):

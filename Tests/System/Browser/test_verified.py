@@ -6,7 +6,7 @@ import unittest
 
 import pexpect
 
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, World, program, read, run
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import unittest
 
-from phone_page import PhonePageTest
+from phone_page_case import PhonePageTest
 
 # As DisplayTextTests.whatIsNotSeenIsNamed has them: the page and the service name the same.
 NAMED = [

@@ -13,7 +13,7 @@ from Support.HostileService.signing_phone import SigningPhone
 from Support.Service.server import until
 from Support.Service.world import program, read, run
 
-from Support.HostileService.broken_office import BrokenOffice, administrators, code_with_fleet, fleet_digest, line
+from Support.HostileService.broken_into_service import BrokenOffice, administrators, code_with_fleet, fleet_digest, line
 
 TEMPORARY = 75
 

@@ -3,7 +3,7 @@
 import time
 
 from desktop_case import PROMPT
-from support import password_of
+from Support.Hosts.testhost import password_of
 
 SAID = "/home/alice/pkexec.out"
 

@@ -3,7 +3,9 @@
 import contextlib
 import time
 
-from support import ASKED, BUSY, CHOOSE_PROMPT, HostTestCase, password_of, testhost
+from host_case import ASKED, BUSY, HostTestCase
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 RUNTIME = "/run/user/1000"
 PROMPT = r"alice@workstation[^\n]*\$ "

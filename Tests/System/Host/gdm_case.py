@@ -13,8 +13,9 @@ import re
 import time
 
 from helper_case import HelperTestCase
-from support import password_of, testhost
+from Support.Hosts import testhost
 from Support.Hosts.terminal import READING_TIME
+from Support.Hosts.testhost import password_of
 
 SERVICE = "gdm-password"
 PROMPT = "Password, or Enter for phone: "

@@ -1,7 +1,8 @@
 """What holds at GDM, of either version. test_gdm_43 and test_gdm_48 run it."""
 
 from gdm_case import PASSWORD_PROMPT, PROMPT, SERVICE
-from support import password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import password_of
 
 
 def without_desktop(text):

@@ -5,7 +5,9 @@ import os
 import time
 
 from helper_case import HelperTestCase
-from support import ASKED, password_of, shared_host, testhost
+from host_case import ASKED, shared_host
+from Support.Hosts import testhost
+from Support.Hosts.testhost import password_of
 
 FOLDER = "/var/lib/test-greeter"
 #: What a session runs: a screen locker that tells logind.

@@ -4,7 +4,9 @@ import contextlib
 import json
 
 import pexpect
-from support import CHOOSE_PROMPT, PATIENCE, HostTestCase, password_of, testhost
+from host_case import PATIENCE, HostTestCase
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 from Support.Service import ends
 
 ROOT_PROMPT = "root@workstation[^\n]*# "

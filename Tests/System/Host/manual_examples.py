@@ -2,7 +2,7 @@
 
 import re
 
-from support import PROJECT
+from host_case import PROJECT
 
 MAN = PROJECT / "packaging" / "man"
 

@@ -5,7 +5,8 @@ import json
 import re
 
 from cryptography.hazmat.primitives import serialization
-from support import CHOOSE_PROMPT, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT
 from Support.Service import offline
 
 OPEN = "No network: open this on your phone"

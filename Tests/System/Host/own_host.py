@@ -4,7 +4,8 @@ import os
 import shutil
 import unittest
 
-from support import PROJECT, testhost
+from host_case import PROJECT
+from Support.Hosts import testhost
 
 PACKAGES = "/root/debs"
 

@@ -5,7 +5,7 @@ import pathlib
 import time
 
 from desktop_case import PROMPT, RUNTIME, DesktopTestCase
-from support import CHOOSE_PROMPT, password_of
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 #: What the locker that is started says of PAM.
 SAID = "/home/alice/kde.log"

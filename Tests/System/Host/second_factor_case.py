@@ -2,7 +2,8 @@
 
 import re
 
-from support import CHOOSE_LINE, HostTestCase, password_of
+from host_case import HostTestCase
+from Support.Hosts.testhost import CHOOSE_LINE, password_of
 
 INCLUDE = "@include common-auth"
 #: Behind a password that another module took.

@@ -6,7 +6,8 @@ import re
 import shlex
 import unittest
 
-from support import PUSH_LINE, HostTestCase, expired, password_of
+from host_case import HostTestCase, expired
+from Support.Hosts.testhost import PUSH_LINE, password_of
 
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"

@@ -9,8 +9,9 @@ import time
 import unittest
 
 from helper_case import HelperTestCase
-from support import GREETER_PROMPT, password_of, testhost
+from Support.Hosts import testhost
 from Support.Hosts.terminal import READING_TIME
+from Support.Hosts.testhost import GREETER_PROMPT, password_of
 
 FOLDER = "/var/lib/lightdm"
 #: A program that the desktop does not wait for.

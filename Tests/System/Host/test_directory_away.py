@@ -9,7 +9,7 @@ import unittest
 
 import pexpect
 from second_factor_case import ENTER_PROMPT, SecondFactorCase
-from support import password_of
+from Support.Hosts.testhost import password_of
 from Support.Service.never import MustNeverHappen
 
 #: Those of directory_service.c.

@@ -6,8 +6,9 @@ import re
 import shlex
 import unittest
 
+from host_case import HostTestCase
 from hostile_variables import variables
-from support import CHOOSE_LINE, PUSH_LINE, HostTestCase
+from Support.Hosts.testhost import CHOOSE_LINE, PUSH_LINE
 from Support.Service.late_line import without_late_line
 from watching import FolderWatch, PortWatch
 

@@ -7,7 +7,7 @@ import unittest
 import test_walkthrough
 from manual_examples import ELSEWHERE, WALKED, examples, pages, settings, to_run
 from own_host import PACKAGES, own_host
-from support import Phone
+from Support.Hosts.testhost import Phone
 
 NAME = "iampass.example.org"
 DATA = "/var/lib/iampass-server"

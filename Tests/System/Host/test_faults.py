@@ -3,7 +3,8 @@
 import re
 import unittest
 
-from support import CHOOSE_PROMPT, PUSH_LINE, HostTestCase, password_of
+from host_case import HostTestCase
+from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE, password_of
 
 PASSWORD = r"\[sudo\] password for alice: |Password: "
 CREDENTIALS = "/etc/iampass/credentials"

@@ -5,7 +5,7 @@ import unittest
 import gdm_tests
 from gdm_case import PASSWORD_PROMPT, GDMTestCase
 from keyring_case import SETTING, KeyringCase
-from support import testhost
+from Support.Hosts import testhost
 
 
 class OnDebian13(GDMTestCase):

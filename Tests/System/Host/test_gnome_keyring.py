@@ -4,7 +4,8 @@ import unittest
 
 from desktop_case import DesktopTestCase
 from keyring_case import SETTING, KeyringCase
-from support import GREETER_PROMPT, password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import GREETER_PROMPT, password_of
 
 FORGOT = "keyring: forgot the sealed password of alice\n"
 STACK = """@include common-auth

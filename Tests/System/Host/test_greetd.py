@@ -7,7 +7,7 @@ import unittest
 import greeter_case
 from greeter_case import FOLDER, GreeterTestCase, Scripted
 from offline_case import LINK, OFFER, OPEN, OfflineCase
-from support import GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
+from Support.Hosts.testhost import GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 from Support.Service.late_line import without_late_line
 
 CONFIGURATION = """[terminal]

@@ -6,7 +6,9 @@ import time
 import unittest
 
 from helper_case import ROOT_PROMPT, HelperTestCase, prompt_of
-from support import CHOOSE_PROMPT, close_at_the_service, password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.signed_requests import close_at_the_service
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 
 class Walkaway(HelperTestCase):

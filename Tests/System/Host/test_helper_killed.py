@@ -5,7 +5,9 @@ import json
 import unittest
 
 from helper_case import RECORDS, HelperTestCase
-from support import PATIENCE, Phone, testhost
+from host_case import PATIENCE
+from Support.Hosts import testhost
+from Support.Hosts.testhost import Phone
 
 BOBS_PHONE = "/home/phone/bob.json"
 NOTES = "/run/iampass/watch"

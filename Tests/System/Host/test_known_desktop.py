@@ -4,7 +4,7 @@ import re
 import unittest
 
 from desktop_case import DesktopTestCase
-from support import password_of
+from Support.Hosts.testhost import password_of
 
 GREETERS = ("lightdm", "sddm", "greetd")
 LOCKERS = ("kde", "mate-screensaver", "xfce4-screensaver", "xsecurelock", "i3lock")

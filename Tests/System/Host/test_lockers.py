@@ -5,7 +5,9 @@ import time
 import unittest
 
 from desktop_case import RUNTIME, DesktopTestCase
-from support import ASKED, password_of, testhost
+from host_case import ASKED
+from Support.Hosts import testhost
+from Support.Hosts.testhost import password_of
 
 
 class Lockers:

@@ -2,7 +2,8 @@
 
 import unittest
 
-from support import CHOOSE_PROMPT, HostTestCase, password_of
+from host_case import HostTestCase
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 SHELL_PROMPT = r"alice@workstation[^\n]*\$ "
 

@@ -10,7 +10,7 @@ import unittest
 
 from helper_case import PROMPT, HelperTestCase
 from offline_case import OfflineCase
-from support import testhost
+from Support.Hosts import testhost
 
 #: The visitor comes by a network of its own.
 AWAY = """

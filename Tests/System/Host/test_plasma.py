@@ -6,7 +6,7 @@ import unittest
 import test_lockers
 from helper_case import HelperTestCase
 from plasma_case import SAID, WORDS, KDETestCase, Plasma
-from support import testhost
+from Support.Hosts import testhost
 
 
 class Lockers(test_lockers.Lockers):

@@ -4,7 +4,7 @@ import unittest
 
 import agent_case
 from plasma_case import Plasma
-from support import PUSH_LINE
+from Support.Hosts.testhost import PUSH_LINE
 
 UNIT = "plasma-polkit-agent.service"
 DROP_IN = f"/etc/systemd/user/{UNIT}.d/tests.conf"

@@ -3,7 +3,8 @@
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE, password_of
 from Support.Service.never import assert_refused
 
 #: As polkit-agent-helper@.service of polkit 127 has them.

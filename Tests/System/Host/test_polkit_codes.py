@@ -6,12 +6,13 @@ import json
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from support import CHOOSE_PROMPT, PUSH_LINE_WITH_CODE, testhost
 from Support.HostileService.hostile_case import SECRET, TOKEN, started
 from Support.HostileService.hostile_replies import reply
 from Support.HostileService.hostile_service import HostileService
 from Support.HostileService.signing_phone import SigningPhone
+from Support.Hosts import testhost
 from Support.Hosts.inside import made_in_network
+from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE_WITH_CODE
 from Support.Service.never import MustNeverHappen
 
 PHONES = "/etc/iampass/phones"

@@ -8,8 +8,8 @@ import time
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from support import CHOOSE_PROMPT, PUSH_LINE
 from Support.Hosts.terminal import READING_TIME
+from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE
 from Support.Service.never import assert_nobody_signed_in
 
 HELPER = "/usr/lib/polkit-1/polkit-agent-helper-1"

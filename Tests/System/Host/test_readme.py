@@ -4,8 +4,8 @@ import re
 import unittest
 
 import printed_shells
+from host_case import PROJECT
 from own_host import own_host
-from support import PROJECT
 
 README = (PROJECT / "README.md").read_text()
 #: On another machine, with Swift, and a quarter of an hour long; other jobs run it.

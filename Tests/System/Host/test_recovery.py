@@ -6,7 +6,8 @@ import unittest
 import pexpect
 
 from helper_case import PROMPT, HelperTestCase
-from support import CHOOSE_PROMPT, password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 OFFER = "Server not reachable. Recovery code, or password: "
 SIGNED_IN = r"IAMPASS: signed in by a recovery code; (\d) left"

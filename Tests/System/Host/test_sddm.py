@@ -4,7 +4,7 @@ import unittest
 
 import greeter_case
 from greeter_case import SESSIONS, X_DESKTOP, GreeterTestCase, Typed
-from support import shared_host
+from host_case import shared_host
 
 #: SDDM's words for the X server begin with `-nolisten tcp -background none -seat seat0 vt-1`.
 SCREEN = """#!/bin/bash

@@ -6,7 +6,8 @@ import unittest
 
 import pexpect
 from second_factor_case import INCLUDE, SecondFactorCase
-from support import CHOOSE_PROMPT, PUSH_LINE, password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE, password_of
 from Support.Service.never import MustNeverHappen, assert_refused
 
 PASSWORD_FIRST = "auth requisite pam_unix.so"

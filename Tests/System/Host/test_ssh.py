@@ -7,7 +7,8 @@ import unittest
 
 import pexpect
 
-from support import CHOOSE_PROMPT, CODE_PROMPT, HostTestCase, password_of
+from host_case import HostTestCase
+from Support.Hosts.testhost import CHOOSE_PROMPT, CODE_PROMPT, password_of
 from Support.Service.never import assert_refused
 
 #: As scripts sign in that know ssh's own prompts alone: what is typed at another one is typed into the password.

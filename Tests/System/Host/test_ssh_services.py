@@ -5,7 +5,7 @@ import contextlib
 import unittest
 
 from helper_case import PROMPT, HelperTestCase
-from support import testhost
+from Support.Hosts import testhost
 
 SSHD = "/etc/ssh/sshd_config.d/test-service.conf"
 #: What the module hands from sshd's child to its parent.

@@ -6,7 +6,8 @@ import unittest
 
 import pexpect
 
-from support import PUSH_LINE, PUSH_LINE_WITH_CODE, HostTestCase, expired, password_of
+from host_case import HostTestCase, expired
+from Support.Hosts.testhost import PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 from Support.Service.never import assert_refused
 
 EXPIRED = "IAMPASS: your password has expired; if you are asked for it now, type the old one, then a new one"

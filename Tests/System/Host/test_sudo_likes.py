@@ -2,7 +2,9 @@
 
 import unittest
 
-from support import PUSH_LINE, HostTestCase, password_of, testhost
+from host_case import HostTestCase
+from Support.Hosts import testhost
+from Support.Hosts.testhost import PUSH_LINE, password_of
 from Support.Service.never import assert_refused
 
 

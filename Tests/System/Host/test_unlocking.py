@@ -3,7 +3,8 @@
 import unittest
 
 from desktop_case import PROMPT, DesktopTestCase
-from support import password_of, testhost
+from Support.Hosts import testhost
+from Support.Hosts.testhost import password_of
 
 
 class Unlock(DesktopTestCase):

@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from support import PROJECT, HostTestCase
+from host_case import PROJECT, HostTestCase
 
 PLACES = ("/etc/iampass", "/etc/iampass-server", "/etc/default/iampass-server", "/var/lib/iampass-server", "/etc/hosts")
 MANUAL = PROJECT / "packaging" / "man" / "iampass-server.8"

@@ -5,7 +5,7 @@ import re
 import shlex
 import unittest
 
-from support import HostTestCase
+from host_case import HostTestCase
 
 UNIT = "iampass-worker"
 #: What a sign-in hears first. If no worker waits, systemd starts one.

@@ -12,7 +12,9 @@ import sqlite3
 import tempfile
 import unittest
 
-from support import HostTestCase, password_of, testhost
+from host_case import HostTestCase
+from Support.Hosts import testhost
+from Support.Hosts.testhost import password_of
 from Support.Service.never import MustNeverHappen
 
 BACKUP = "/var/lib/iampass-server/backup-of-the-tests.sqlite"

@@ -3,7 +3,7 @@
 import unittest
 
 from browser import start_browser
-from office import LONGEST_ANSWER_TIME, Office
+from browser_world import LONGEST_ANSWER_TIME, Office
 
 
 class PhonePageTest(unittest.TestCase):
