@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 
-from Support.Demo.fleet_acts import AUTHORITY, DATA, LIST, NAME, Machine, connect, links, shorter
+from Support.Demo.fleet_acts import AUTHORITY, DATA, LIST, NAME, BareHost, connect, links, shorter
 from Support.Demo.stage import Failed, claim, note, play_or_exit, title
 from Support.Hosts.testhost import Phone
 
@@ -241,7 +241,7 @@ def play(release):
     with contextlib.ExitStack() as stack:
         machines = []
         for number, name in enumerate(("service", "by-debconf", "by-cloud-init", "by-ansible"), 1):
-            machine = Machine(name, f"10.99.0.{number}", release)
+            machine = BareHost(name, f"10.99.0.{number}", release)
             stack.callback(machine.stop)
             machine.__enter__()
             machines.append(machine)

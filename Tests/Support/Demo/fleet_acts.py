@@ -28,7 +28,7 @@ AUTHORITY = "/etc/iampass-server/own/authority.pem"
 LONGEST_SET_UP, LONGEST_CHANGE = 180, 2
 
 
-class Machine(Host):
+class BareHost(Host):
     """A booted Debian with nothing of ours, at an address of its own."""
 
     def __init__(self, name, address, release):
@@ -225,7 +225,7 @@ def play(release):
     with contextlib.ExitStack() as stack:
         machines = []
         for number, name in enumerate(("service", *COMPUTERS), 1):
-            machine = Machine(name, f"10.99.0.{number}", release)
+            machine = BareHost(name, f"10.99.0.{number}", release)
             stack.callback(machine.stop)
             machine.__enter__()
             machines.append(machine)

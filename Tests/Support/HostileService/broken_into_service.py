@@ -50,7 +50,7 @@ def administrators(number, previous, **phones):
     }  # fmt: skip
 
 
-class BrokenOffice(Relay):
+class BrokenIntoService(Relay):
     def __init__(self, world):
         super().__init__(world)
         self.alice = SigningPhone("phone-of-alice")

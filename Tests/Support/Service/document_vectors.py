@@ -16,47 +16,50 @@ if __name__ == "__main__":
 
 from Support.HostileService.signing_phone import TOUCHED, Key, SigningPhone
 from Support.Service.documents import (
-    ORIGIN, World, administrators, challenge, context, digest, entry, fields, key, memory, pages, proof, recovery_proof, request)
+    ORIGIN, Signers, administrators, challenge, context, digest, entry, fields, key, memory, pages, proof, recovery_proof,
+    request)
 
 
-def fitting(world):
+def fitting(signers):
     """Cases by name, which an administrator can sign."""
-    known = memory(world.second, world.last)
-    gone = administrators([key("alice", world.own, lock=False)], world.second)
-    removed = [*world.sets, (gone, recovery_proof(gone, world.paper))]
-    newer = memory(world.second, world.head(world.users, 9))
-    third = administrators([*world.second["keys"], key("carol", world.carol)], world.second)
-    grown = [*world.sets, (third, proof(third, world.bob))]
-    lost, own = world.head(world.changed(), 9), world.of([*world.users, entry("dan")])["document"]
+    known = memory(signers.second, signers.last)
+    gone = administrators([key("alice", signers.own, lock=False)], signers.second)
+    removed = [*signers.sets, (gone, recovery_proof(gone, signers.paper))]
+    newer = memory(signers.second, signers.head(signers.users, 9))
+    third = administrators([*signers.second["keys"], key("carol", signers.carol)], signers.second)
+    grown = [*signers.sets, (third, proof(third, signers.bob))]
+    lost, own = signers.head(signers.changed(), 9), signers.of([*signers.users, entry("dan")])["document"]
     twin = administrators(
-        [*world.second["keys"][:1], key("аlice", world.carol, phone_name="x"), key("paper", paper=Key())], world.second)
+        [*signers.second["keys"][:1], key("аlice", signers.carol, phone_name="x"), key("paper", paper=Key())], signers.second)
     return {
-        "the first list": world.of(world.users, 1, former=None),
-        "one change of each kind": world.of(world.changed(), remembered=known),
-        "changes at the first sight of the administrators": world.of([*world.users, entry("dan")]),
-        "no change": world.of(world.users, remembered=known),
-        "the same list again, whose signature got lost": world.of(
-            [*world.users, entry("dan")], remembered=memory(world.second, world.last, signed=[own])),
-        "a list that this phone has signed is in force": world.of(
-            world.users, remembered=memory(world.second, signed=[world.last])),
-        "a list that this phone has signed got lost": world.of(
-            world.users, 10, remembered=memory(world.second, world.last, signed=[lost])),
-        "the first list that this phone has signed got lost": world.of(
-            world.users, 10, former=None, remembered=memory(world.second, signed=[lost])),
-        "lists that this phone was not asked about": world.of(
-            [*world.users, entry("dan")], remembered=memory(
-                world.second, world.head(world.users, 4), signed=[world.head(world.users, 5)])),
-        "a list of an earlier set of administrators": world.of(world.users, sets=grown, remembered=known),
-        "a restored database": world.of(world.users, 1, epoch=2, remembered=known),
-        "a restored database of before": world.of(world.users, 1, epoch=2, remembered=newer),
-        "a restored database without a list": world.of(world.users, 1, epoch=2, former=None, remembered=newer),
-        "a restored database of before this phone has signed": world.of(
-            world.users, 1, epoch=2, remembered=memory(world.second, signed=[world.head(world.changed(), 7)])),
-        "an administrator who signed the list was removed": world.of(world.users, sets=removed, remembered=memory(world.second)),
-        "a removed administrator's list that this phone has seen": world.of(world.users, sets=removed, remembered=known),
-        "other administrators": world.of_set(twin, remembered=memory(world.second)),
-        "administrators at first sight": world.of_set(gone),
-        "administrators without a change": world.of_set(administrators(world.second["keys"], world.second), remembered=known),
+        "the first list": signers.of(signers.users, 1, former=None),
+        "one change of each kind": signers.of(signers.changed(), remembered=known),
+        "changes at the first sight of the administrators": signers.of([*signers.users, entry("dan")]),
+        "no change": signers.of(signers.users, remembered=known),
+        "the same list again, whose signature got lost": signers.of(
+            [*signers.users, entry("dan")], remembered=memory(signers.second, signers.last, signed=[own])),
+        "a list that this phone has signed is in force": signers.of(
+            signers.users, remembered=memory(signers.second, signed=[signers.last])),
+        "a list that this phone has signed got lost": signers.of(
+            signers.users, 10, remembered=memory(signers.second, signers.last, signed=[lost])),
+        "the first list that this phone has signed got lost": signers.of(
+            signers.users, 10, former=None, remembered=memory(signers.second, signed=[lost])),
+        "lists that this phone was not asked about": signers.of(
+            [*signers.users, entry("dan")], remembered=memory(
+                signers.second, signers.head(signers.users, 4), signed=[signers.head(signers.users, 5)])),
+        "a list of an earlier set of administrators": signers.of(signers.users, sets=grown, remembered=known),
+        "a restored database": signers.of(signers.users, 1, epoch=2, remembered=known),
+        "a restored database of before": signers.of(signers.users, 1, epoch=2, remembered=newer),
+        "a restored database without a list": signers.of(signers.users, 1, epoch=2, former=None, remembered=newer),
+        "a restored database of before this phone has signed": signers.of(
+            signers.users, 1, epoch=2, remembered=memory(signers.second, signed=[signers.head(signers.changed(), 7)])),
+        "an administrator who signed the list was removed": signers.of(
+            signers.users, sets=removed, remembered=memory(signers.second)),
+        "a removed administrator's list that this phone has seen": signers.of(signers.users, sets=removed, remembered=known),
+        "other administrators": signers.of_set(twin, remembered=memory(signers.second)),
+        "administrators at first sight": signers.of_set(gone),
+        "administrators without a change": signers.of_set(
+            administrators(signers.second["keys"], signers.second), remembered=known),
     }  # fmt: skip
 
 
@@ -67,43 +70,43 @@ def with_page(case, change, page=0):
     return made
 
 
-def misfits(world):
+def misfits(signers):
     """Cases by name, with the reason for which none can be signed."""
-    known = memory(world.second, world.last)
-    fit = world.of([*world.users, entry("dan")], remembered=known)
+    known = memory(signers.second, signers.last)
+    fit = signers.of([*signers.users, entry("dan")], remembered=known)
     document = fit["document"]
     # With bob's name and screen lock.
     impostor = SigningPhone("bob-1")
-    impostor.lock = world.bob.lock
-    elsewhere = world.head(world.users, 7, application="other")
-    unknown = administrators([*world.second["keys"], key("carol", world.carol)], world.first)
-    third = administrators([*world.second["keys"], key("carol", world.carol)], world.second)
-    grown = [*world.sets, (third, proof(third, world.bob))]
-    stray, other = world.head(world.users, 7, under=unknown), world.head(world.changed(), 7)
-    thief, lone = SigningPhone("thief"), administrators([key("bob", world.bob)], world.second)
-    forged = administrators([*world.second["keys"], key("mallory", thief)], world.second)
+    impostor.lock = signers.bob.lock
+    elsewhere = signers.head(signers.users, 7, application="other")
+    unknown = administrators([*signers.second["keys"], key("carol", signers.carol)], signers.first)
+    third = administrators([*signers.second["keys"], key("carol", signers.carol)], signers.second)
+    grown = [*signers.sets, (third, proof(third, signers.bob))]
+    stray, other = signers.head(signers.users, 7, under=unknown), signers.head(signers.changed(), 7)
+    thief, lone = SigningPhone("thief"), administrators([key("bob", signers.bob)], signers.second)
+    forged = administrators([*signers.second["keys"], key("mallory", thief)], signers.second)
 
     def signed(made):
-        return world.of([*world.users, entry("dan")], former=(world.last, made), remembered=known)
+        return signers.of([*signers.users, entry("dan")], former=(signers.last, made), remembered=known)
 
     def proof_with(**lock):
-        made = proof(world.last, world.bob)
-        return {**made, "assertion": world.bob.assertion(made["statement"], **lock)}
+        made = proof(signers.last, signers.bob)
+        return {**made, "assertion": signers.bob.assertion(made["statement"], **lock)}
 
     def listed(**changed):
         """The list with a user more, who has these members."""
-        return "malformed", world.of([*world.users, {**entry("dan"), **changed}], remembered=known)
+        return "malformed", signers.of([*signers.users, {**entry("dan"), **changed}], remembered=known)
 
     def headed(**changed):
         return "malformed", with_page(fit, lambda page: page["head"].update(changed))
 
     def keyed(*keys, **changed):
         """A set with these keys more."""
-        made = {**administrators([*world.second["keys"], *keys], world.second), **changed}
-        return "malformed", world.of_set(made, remembered=known)
+        made = {**administrators([*signers.second["keys"], *keys], signers.second), **changed}
+        return "malformed", signers.of_set(made, remembered=known)
 
     def sets(*more):
-        return world.of(world.users, sets=[*world.sets, *more], remembered=known)
+        return signers.of(signers.users, sets=[*signers.sets, *more], remembered=known)
 
     return {
         "a document without its member": ("notADocument", {**fit, "request": request(document, document=None)}),
@@ -116,16 +119,16 @@ def misfits(world):
         "another kind": ("otherDocument", {**fit, "request": request(document, document={"kind": "administrators"})}),
         "a page without a document": ("malformed", with_page(fit, lambda page: page.pop("head"))),
         "a second document": ("malformed", with_page(fit, lambda page: page.update(head=document), 1)),
-        "a head and a set": ("malformed", with_page(fit, lambda page: page.update(set=world.second))),
-        "root": ("malformed", world.of([*world.users, entry("root")], remembered=known)),
-        "a name with a newline": ("malformed", world.of([*world.users, entry("dan\n")], remembered=known)),
-        "a name with a Cyrillic letter": ("malformed", world.of([*world.users, entry("bоb")], remembered=known)),
-        "a phone's name with a control character": ("malformed", world.of(
-            [*world.users, entry("dan", phones=[fields(thief, "\u202eleixiP")])], remembered=known)),
+        "a head and a set": ("malformed", with_page(fit, lambda page: page.update(set=signers.second))),
+        "root": ("malformed", signers.of([*signers.users, entry("root")], remembered=known)),
+        "a name with a newline": ("malformed", signers.of([*signers.users, entry("dan\n")], remembered=known)),
+        "a name with a Cyrillic letter": ("malformed", signers.of([*signers.users, entry("bоb")], remembered=known)),
+        "a phone's name with a control character": ("malformed", signers.of(
+            [*signers.users, entry("dan", phones=[fields(thief, "\u202eleixiP")])], remembered=known)),
         "a phone twice": listed(phones=[fields(thief), fields(thief, "other")]),
         "a phone's key twice": listed(phones=[fields(thief), "other" + fields(thief).removeprefix("thief")]),
         "five phones": listed(phones=sorted(fields(SigningPhone(f"p{number}")) for number in range(5))),
-        "phones in another order": listed(phones=sorted((fields(thief), fields(world.carol)), reverse=True)),
+        "phones in another order": listed(phones=sorted((fields(thief), fields(signers.carol)), reverse=True)),
         "a phone without its key": listed(phones=["thief:::: 1:x"]),
         "a phone with half a credential": listed(phones=[f"thief:{thief.key.text}:AQID::1:x"]),
         "groups in another order": listed(groups=["office", "lab"]),
@@ -150,7 +153,7 @@ def misfits(world):
         "a set with a number that does not fit": keyed(previous=""),
         "a set with a key of another kind": keyed({"name": "x", "kind": "robot", "key": Key().text}),
         "a set with a cut key": keyed({"name": "x", "kind": "recovery", "key": "MFkw"}),
-        "a set with a key twice": keyed({"name": "x", "kind": "recovery", "key": world.bob.key.text}),
+        "a set with a key twice": keyed({"name": "x", "kind": "recovery", "key": signers.bob.key.text}),
         "a set with a phone's id twice": keyed(key("x", SigningPhone("bob-1"))),
         "a set with a name that turns letters around": keyed(key("\u202eecila", thief)),
         "a set with an empty name": keyed(key("", thief)),
@@ -169,24 +172,24 @@ def misfits(world):
         "other former users": ("otherFormerUsers", with_page(fit, lambda page: page.update(new=[]), 2)),
         "a former user who never was": ("otherFormerUsers", with_page(
             fit, lambda page: page.update(other=[entry("mallory")]), 2)),
-        "a former list that nobody signed": ("formerNotSigned", signed(proof(world.last, thief))),
+        "a former list that nobody signed": ("formerNotSigned", signed(proof(signers.last, thief))),
         "a former list of another application": ("formerNotSigned", {**fit, "pages": pages(
-            document, world.sets, [*world.users, entry("dan")],
-            (elsewhere, world.former[1]), world.users)}),
-        "a former list of a set that is not shown": ("formerNotSigned", world.of(
-            world.users, former=(stray, proof(stray, world.bob)), remembered=known)),
-        "a former list by an administrator who came later": ("formerNotSigned", world.of(
-            world.users, sets=grown, former=(world.last, proof(world.last, world.carol)), remembered=known)),
-        "a former list that a recovery key signed": ("formerNotSigned", signed(recovery_proof(world.last, world.paper))),
-        "a former list that was denied": ("formerNotSigned", signed(proof(world.last, world.bob, answer="deny"))),
-        "a former list that was not shown": ("formerNotSigned", signed(proof(world.last, world.bob, document=None))),
+            document, signers.sets, [*signers.users, entry("dan")],
+            (elsewhere, signers.former[1]), signers.users)}),
+        "a former list of a set that is not shown": ("formerNotSigned", signers.of(
+            signers.users, former=(stray, proof(stray, signers.bob)), remembered=known)),
+        "a former list by an administrator who came later": ("formerNotSigned", signers.of(
+            signers.users, sets=grown, former=(signers.last, proof(signers.last, signers.carol)), remembered=known)),
+        "a former list that a recovery key signed": ("formerNotSigned", signed(recovery_proof(signers.last, signers.paper))),
+        "a former list that was denied": ("formerNotSigned", signed(proof(signers.last, signers.bob, answer="deny"))),
+        "a former list that was not shown": ("formerNotSigned", signed(proof(signers.last, signers.bob, document=None))),
         "a former list of another service": ("formerNotSigned", signed(proof(
-            world.last, world.bob, origin="https://other.test"))),
+            signers.last, signers.bob, origin="https://other.test"))),
         "a former list without the screen lock": ("formerNotSigned", signed(proof(
-            world.last, world.bob, method="acceptance"))),
+            signers.last, signers.bob, method="acceptance"))),
         "a former list with another statement's lock": ("formerNotSigned", signed({
-            **world.former[1], "assertion": proof(world.last, world.bob, nonce="m")["assertion"]})),
-        "a former list that another key signed": ("formerNotSigned", signed(proof(world.last, impostor))),
+            **signers.former[1], "assertion": proof(signers.last, signers.bob, nonce="m")["assertion"]})),
+        "a former list that another key signed": ("formerNotSigned", signed(proof(signers.last, impostor))),
         "a former list by a locked phone": ("formerNotSigned", signed(proof_with(flags=TOUCHED))),
         "a former list by a lock at another page": ("formerNotSigned", signed(proof_with(party="other.test"))),
         "a former list by a lock for another origin": ("formerNotSigned", signed(proof_with(origin="https://other.test"))),
@@ -194,53 +197,53 @@ def misfits(world):
         "a former list by a lock that makes a credential": ("formerNotSigned", signed(proof_with(type="webauthn.create"))),
         "a former list in a frame of another page": ("formerNotSigned", signed(proof_with(cross=True))),
         "another application's list, which is signed": ("formerNotSigned", {**fit, "pages": pages(
-            document, world.sets, [*world.users, entry("dan")], (elsewhere, proof(elsewhere, world.bob)), world.users)}),
+            document, signers.sets, [*signers.users, entry("dan")], (elsewhere, proof(elsewhere, signers.bob)), signers.users)}),
         "new users of no former list": ("otherFormerUsers", with_page(
-            world.of(world.users, former=None, remembered=known), lambda page: page.update(new=["eve"]))),
-        "a list of other administrators": ("otherSet", world.of(world.users, under=world.first, remembered=known)),
-        "a list of administrators of nobody": ("otherSet", world.of(world.users, under=unknown)),
-        "a list after another one than is shown": ("notNext", world.of(world.users, after=other, remembered=known)),
-        "a list after none, and one is shown": ("notNext", world.of(world.users, after=None, remembered=known)),
-        "a list after one that is not shown": ("notNext", world.of(world.users, former=None, after=world.last)),
-        "an older former list than this phone has seen": ("formerIsOlder", world.of(
-            world.users, 10, remembered=memory(world.second, world.head(world.users, 9)))),
-        "no former list, and this phone has seen one": ("formerIsOlder", world.of(
-            world.users, 10, former=None, remembered=known)),
-        "another former list of the version that this phone has seen": ("formerIsOlder", world.of(
-            world.users, remembered=memory(world.second, other))),
-        "another former list of the version that this phone has signed": ("formerIsOlder", world.of(
-            world.users, remembered=memory(world.second, signed=[other]))),
-        "an older list than the former one": ("older", world.of(world.users, 6)),
-        "a list of the former one's version": ("older", world.of(world.users, 7)),
-        "a number that this phone has signed for another list": ("older", world.of(
-            world.users, remembered=memory(world.second, signed=[world.head(world.changed(), 8)]))),
-        "a list older than this phone has signed": ("older", world.of(
-            world.users, remembered=memory(world.second, world.last, signed=[world.head(world.users, 9)]))),
-        "an older list": ("older", world.of(world.users, 6, remembered=known)),
-        "a list older than this phone has seen": ("older", world.of(
-            world.users, 8, remembered=memory(world.second, world.head(world.users, 9)))),
-        "another list of the same version": ("older", world.of([*world.users, entry("dan")], 7, remembered=known)),
+            signers.of(signers.users, former=None, remembered=known), lambda page: page.update(new=["eve"]))),
+        "a list of other administrators": ("otherSet", signers.of(signers.users, under=signers.first, remembered=known)),
+        "a list of administrators of nobody": ("otherSet", signers.of(signers.users, under=unknown)),
+        "a list after another one than is shown": ("notNext", signers.of(signers.users, after=other, remembered=known)),
+        "a list after none, and one is shown": ("notNext", signers.of(signers.users, after=None, remembered=known)),
+        "a list after one that is not shown": ("notNext", signers.of(signers.users, former=None, after=signers.last)),
+        "an older former list than this phone has seen": ("formerIsOlder", signers.of(
+            signers.users, 10, remembered=memory(signers.second, signers.head(signers.users, 9)))),
+        "no former list, and this phone has seen one": ("formerIsOlder", signers.of(
+            signers.users, 10, former=None, remembered=known)),
+        "another former list of the version that this phone has seen": ("formerIsOlder", signers.of(
+            signers.users, remembered=memory(signers.second, other))),
+        "another former list of the version that this phone has signed": ("formerIsOlder", signers.of(
+            signers.users, remembered=memory(signers.second, signed=[other]))),
+        "an older list than the former one": ("older", signers.of(signers.users, 6)),
+        "a list of the former one's version": ("older", signers.of(signers.users, 7)),
+        "a number that this phone has signed for another list": ("older", signers.of(
+            signers.users, remembered=memory(signers.second, signed=[signers.head(signers.changed(), 8)]))),
+        "a list older than this phone has signed": ("older", signers.of(
+            signers.users, remembered=memory(signers.second, signers.last, signed=[signers.head(signers.users, 9)]))),
+        "an older list": ("older", signers.of(signers.users, 6, remembered=known)),
+        "a list older than this phone has seen": ("older", signers.of(
+            signers.users, 8, remembered=memory(signers.second, signers.head(signers.users, 9)))),
+        "another list of the same version": ("older", signers.of([*signers.users, entry("dan")], 7, remembered=known)),
         "no administrators": ("otherAdministrators", with_page(fit, lambda page: page.pop("sets"))),
         "a set that is not signed": ("malformed", sets((forged, None))),
         "a set that its new key signed": ("otherAdministrators", sets((forged, proof(forged, thief)))),
         "a set that another recovery key signed": ("otherAdministrators", sets((forged, recovery_proof(forged, Key())))),
         "a set left out": ("otherAdministrators", sets((
-            later := administrators(lone["keys"], lone), proof(later, world.bob)))),
-        "an older set than this phone has seen": ("otherAdministrators", world.of(
-            world.users, remembered=memory(lone))),
-        "another set of the same number": ("otherAdministrators", world.of(
-            world.users, remembered=memory(administrators(lone["keys"], world.first)))),
-        "no first set for a phone that knows none": ("otherAdministrators", world.of(world.users, sets=world.sets[1:])),
-        "a set that does not follow": ("otherAdministrators", world.of_set(lone, sets=world.sets[:1])),
-        "a phone that is not an administrator's": ("notAnAdministrator", sets((lone, proof(lone, world.bob)))),
+            later := administrators(lone["keys"], lone), proof(later, signers.bob)))),
+        "an older set than this phone has seen": ("otherAdministrators", signers.of(
+            signers.users, remembered=memory(lone))),
+        "another set of the same number": ("otherAdministrators", signers.of(
+            signers.users, remembered=memory(administrators(lone["keys"], signers.first)))),
+        "no first set for a phone that knows none": ("otherAdministrators", signers.of(signers.users, sets=signers.sets[1:])),
+        "a set that does not follow": ("otherAdministrators", signers.of_set(lone, sets=signers.sets[:1])),
+        "a phone that is not an administrator's": ("notAnAdministrator", sets((lone, proof(lone, signers.bob)))),
     }  # fmt: skip
 
 
 def vectors():
-    world = World()
-    own = {"device": world.own.name, "key": world.own.key.exported(), "public_key": world.own.key.text}
-    cases = [{"name": name, **case, "digest": digest(case["document"])} for name, case in fitting(world).items()]
-    cases += [{"name": name, "misfit": why, **case} for name, (why, case) in misfits(world).items()]
+    signers = Signers()
+    own = {"device": signers.own.name, "key": signers.own.key.exported(), "public_key": signers.own.key.text}
+    cases = [{"name": name, **case, "digest": digest(case["document"])} for name, case in fitting(signers).items()]
+    cases += [{"name": name, "misfit": why, **case} for name, (why, case) in misfits(signers).items()]
     for case in cases:
         del case["document"]
     return {"origin": ORIGIN, "phone": own, "cases": cases}

@@ -125,7 +125,7 @@ def memory(one, *heads, signed=()):
     return {"set": one["number"], "digest": digest(one), "lists": lists, "signed": own}
 
 
-class World:
+class Signers:
     """Two administrators, a recovery key, and lists that they signed."""
 
     def __init__(self, own=None, origin=ORIGIN):

@@ -16,7 +16,7 @@ import threading
 import time
 
 from Support.Service import ports
-from Support.Service.ends import NOT_ENDED, misses  # noqa: F401
+from Support.Service.ends import NOT_ENDED
 from Support.Service.late_line import LATE
 from Support.Service.never import assert_hidden, code_of_login
 

@@ -76,7 +76,7 @@ def start_browser(authority, screen_lock=True):
 class Browser:
     """One browser with a profile of its own. Its home has the tests' authority, and nothing else of this machine's.
 
-    Each kind has `start()`, which returns its driver; `forget(office)`, which resets it for the next test;
+    Each kind has `start()`, which returns its driver; `forget(world)`, which resets it for the next test;
     `resize(size)`, `dark(on)`, and `console()`, all lines of its console since the reset.
     """
 

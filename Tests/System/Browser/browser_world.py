@@ -68,7 +68,7 @@ class Refused(Exception):
         self.status, self.body = status, body
 
 
-class Office:
+class BrowserWorld:
     """The service with one application, and what its computers ask. `answer_time`: of its applications, in seconds;
     None: a new one's."""
 
@@ -191,8 +191,8 @@ class Office:
 class SignIn:
     """A session as its computer has it."""
 
-    def __init__(self, office, start, reply, context):
-        self.office, self.start, self.reply, self.context = office, start, reply, context
+    def __init__(self, world, start, reply, context):
+        self.world, self.start, self.reply, self.context = world, start, reply, context
         self.client = start.get("session_token"), start.get("session_secret")
 
     @property
@@ -204,7 +204,7 @@ class SignIn:
         return self.start.get("match_code") or self.reply.get("match_code") or ""
 
     def reply_now(self):
-        return self.office.ask("GET", self.start["status_url"], client=self.client)
+        return self.world.ask("GET", self.start["status_url"], client=self.client)
 
     def status(self):
         return self.reply_now()["session_status"]
@@ -213,4 +213,4 @@ class SignIn:
         return until(lambda: (status := self.status()) in words and status, lambda: f"{words}; it is {self.status()}")
 
     def log_out(self):
-        self.office.ask("POST", self.start["logout_url"], {}, client=self.client)
+        self.world.ask("POST", self.start["logout_url"], {}, client=self.client)

@@ -42,9 +42,9 @@ class Chromium(Browser):
         service = Service("/usr/bin/chromedriver", env={**os.environ, "HOME": self.home})
         return webdriver.Chrome(service=service, options=options)
 
-    def forget(self, office):
+    def forget(self, world):
         try:
-            self.reset(office)
+            self.reset(world)
         except (HTTPError, WebDriverException) as error:
             # Chromium has left ServiceWorker.stopAllWorkers without a reply. A new browser has forgotten everything, too.
             print(f"Chromium is started again, since it did not reset: {error}", flush=True)
@@ -59,13 +59,13 @@ class Chromium(Browser):
         self.driver.service.process.wait()
         self.remove_home()
 
-    def reset(self, office):
+    def reset(self, world):
         self.open("about:blank")
         self.cdp("ServiceWorker.enable")
         # In this order: Chromium often loses the reply about a worker that `unregister` is stopping already.
         self.cdp("ServiceWorker.stopAllWorkers")
-        self.cdp("ServiceWorker.unregister", scopeURL=office.address + "/phone/")
-        self.cdp("Storage.clearDataForOrigin", origin=office.origin, storageTypes="all")
+        self.cdp("ServiceWorker.unregister", scopeURL=world.address + "/phone/")
+        self.cdp("Storage.clearDataForOrigin", origin=world.origin, storageTypes="all")
         self.cdp("Browser.resetPermissions")
         if self.screen_lock:
             self.renew_screen_lock()

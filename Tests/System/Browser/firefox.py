@@ -159,7 +159,7 @@ class Firefox(Browser):
             self.connection.close()
         self.remove_home()
 
-    def forget(self, office):
+    def forget(self, world):
         self.open("about:blank")
         self.privileged("""
           const done = arguments[arguments.length - 1];

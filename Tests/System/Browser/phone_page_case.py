@@ -1,25 +1,25 @@
-"""What the tests of the phone's page have in common: an office, a browser, and its taps."""
+"""What the tests of the phone's page have in common: a world, a browser, and its taps."""
 
 import unittest
 
 from browser import start_browser
-from browser_world import LONGEST_ANSWER_TIME, Office
+from browser_world import LONGEST_ANSWER_TIME, BrowserWorld
 
 
-class PhonePageTest(unittest.TestCase):
+class PhonePageCase(unittest.TestCase):
     server_options = ()
     server_path = ""
     screen_lock = True
 
     @classmethod
     def setUpClass(cls):
-        cls.office = Office(*cls.server_options, path=cls.server_path, answer_time=LONGEST_ANSWER_TIME)
-        cls.addClassCleanup(cls.office.close)
-        cls.browser = start_browser(cls.office.authority.file, screen_lock=cls.screen_lock)
+        cls.world = BrowserWorld(*cls.server_options, path=cls.server_path, answer_time=LONGEST_ANSWER_TIME)
+        cls.addClassCleanup(cls.world.close)
+        cls.browser = start_browser(cls.world.authority.file, screen_lock=cls.screen_lock)
         cls.addClassCleanup(cls.browser.close)
 
     def setUp(self):
-        self.addCleanup(self.browser.forget, self.office)
+        self.addCleanup(self.browser.forget, self.world)
         # Each test has a user of its own, so that none waits for another's block.
         self.user = "u" + self.id().rsplit(".", 1)[1].removeprefix("test_").replace("_", "-")[:40]
 
@@ -31,7 +31,7 @@ class PhonePageTest(unittest.TestCase):
     def register(self, user=None, name=None, lost=False):
         """Registers the browser as the user's phone."""
         user = user or self.user
-        self.browser.open(self.office.link(user, name, lost))
+        self.browser.open(self.world.link(user, name, lost))
         self.browser.tap("#register")
         self.browser.sees("#said", f"This is {name or user}’s phone now.")
         self.connected()
@@ -69,14 +69,14 @@ class PhonePageTest(unittest.TestCase):
 
     def approved(self, **context):
         """A sign-in that was approved on the page."""
-        sign_in = self.office.sign_in(self.user, **context)
+        sign_in = self.world.sign_in(self.user, **context)
         self.approve(sign_in)
         self.browser.misses(".request")
         return sign_in
 
     def has_phone(self, user=None):
-        reply = self.office.ask(
-            "GET", f"/management/has_registered_mobile_device/{self.office.application}/{user or self.user}")
+        reply = self.world.ask(
+            "GET", f"/management/has_registered_mobile_device/{self.world.application}/{user or self.user}")
         return reply["device_registered"]
 
     def sessions_shown(self, count):

@@ -4,16 +4,16 @@ import base64
 import os
 import unittest
 
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 from Support.Service import approvals
 
 CHALLENGE = base64.b64encode(bytes(range(32))).decode()
 
 
-class KeysTest(PhonePageTest):
+class KeysTest(PhonePageCase):
     def phone(self):
         """The user's phone as the service tells an application of it."""
-        [phone] = self.office.ask("GET", f"/management/user_phones/{self.office.application}/{self.user}")["phones"]
+        [phone] = self.world.ask("GET", f"/management/user_phones/{self.world.application}/{self.user}")["phones"]
         return phone
 
 
@@ -21,7 +21,7 @@ class Approvals(KeysTest):
     def approval(self, **more):
         """What the computer is given after the page approved with its digits."""
         self.register()
-        sign_in = self.office.sign_in(self.user, challenge=CHALLENGE, match_code="42", **more)
+        sign_in = self.world.sign_in(self.user, challenge=CHALLENGE, match_code="42", **more)
         self.assertEqual((sign_in.start["challenge"], sign_in.code), (CHALLENGE, "42"))
         self.assertEqual(self.approve(sign_in), "active")
         approval = sign_in.reply_now()["approval"]
@@ -31,7 +31,7 @@ class Approvals(KeysTest):
         statement = approval["statement"]
         self.assertEqual(
             [statement[name] for name in ("answer", "challenge", "code", "session", "origin", "context_hash")],
-            ["approve", CHALLENGE, "42", sign_in.id, self.office.origin, approvals.digest(sign_in.context)])
+            ["approve", CHALLENGE, "42", sign_in.id, self.world.origin, approvals.digest(sign_in.context)])
         return approval, phone
 
     def test_a_tap_can_be_verified(self):
@@ -42,7 +42,7 @@ class Approvals(KeysTest):
     def test_an_unlocked_phone_can_be_verified(self):
         approval, phone = self.approval(methods="device")
         self.assertEqual(approval["statement"]["method"], "device")
-        self.assertTrue(approvals.is_unlocked(approval, phone["credential"]["public_key"], self.office.origin))
+        self.assertTrue(approvals.is_unlocked(approval, phone["credential"]["public_key"], self.world.origin))
 
     def test_the_page_signs_nothing_with_a_challenge_that_is_not_one(self):
         self.register()
@@ -59,14 +59,14 @@ class Approvals(KeysTest):
 
     def test_without_a_challenge_nothing_is_given(self):
         self.register()
-        sign_in = self.office.sign_in(self.user)
+        sign_in = self.world.sign_in(self.user)
         self.assertEqual(self.approve(sign_in), "active")
         self.assertNotIn("approval", sign_in.reply_now())
 
 
 class Pins(KeysTest):
     def open(self, secret):
-        link = self.office.link(self.user)
+        link = self.world.link(self.user)
         self.browser.open(link + approvals.fragment(secret))
         self.browser.sees("#registration", self.user)
         self.assertNotIn("pin=", self.browser.driver.current_url)
@@ -75,7 +75,7 @@ class Pins(KeysTest):
     def checked(self, link, secret):
         """The phone, once its pin and its words are right."""
         phone = self.phone()
-        self.assertEqual(phone["pin_mac"], approvals.pin(phone, secret, self.office.origin, link))
+        self.assertEqual(phone["pin_mac"], approvals.pin(phone, secret, self.world.origin, link))
         self.browser.sees("#said", approvals.words(phone))
         return phone
 
@@ -91,7 +91,7 @@ class Pins(KeysTest):
             "{...sessionStorage}])")
         self.assertNotIn(approvals.fragment(secret)[5:], kept)
         # A later visit still shows the words.
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.tap(".account summary")
         self.browser.sees(".words", approvals.words(phone))
 
@@ -113,7 +113,7 @@ class Pins(KeysTest):
         whole = approvals.fragment(os.urandom(16))
         for part in ("#", "#p", "#pin", "#pin=", "#pin=AAAA", whole[:-1], whole + "A", "#Pin=" + whole[5:]):
             with self.subTest(part):
-                self.browser.open(self.office.link(self.user) + part)
+                self.browser.open(self.world.link(self.user) + part)
                 for _ in range(2):
                     self.browser.sees("#problem", "the link is damaged")
                     self.browser.misses("#register")
@@ -133,7 +133,7 @@ class Pins(KeysTest):
         self.tapped(link, secret)
 
     def test_a_link_that_is_opened_again_in_its_tab_is_pinned(self):
-        link = self.office.link(self.user)
+        link = self.world.link(self.user)
         self.browser.open(link)
         self.browser.sees("#registration-pin", "This link has no secret.")
         secret = os.urandom(16)
@@ -148,7 +148,7 @@ class Pins(KeysTest):
     def test_a_link_that_cannot_be_read_opens_nothing(self):
         self.register()
         self.browser.tap("#another summary")
-        self.browser.type("#another-link", self.office.address + "/register/%zz")
+        self.browser.type("#another-link", self.world.address + "/register/%zz")
         self.browser.tap("#another-form button")
         self.browser.sees("#another-problem", "This is not a registration link")
 
@@ -163,7 +163,7 @@ class Pins(KeysTest):
     def test_a_link_that_is_typed_in_is_pinned(self):
         self.register()
         self.user += "-2"
-        secret, link = os.urandom(16), self.office.link(self.user)
+        secret, link = os.urandom(16), self.world.link(self.user)
         self.browser.tap("#another summary")
         self.browser.type("#another-link", link + approvals.fragment(secret))
         self.browser.tap("#another-form button")

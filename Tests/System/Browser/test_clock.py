@@ -5,13 +5,13 @@ import re
 import unittest
 
 from browser_world import LONGEST_ANSWER_TIME
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 HOUR = 3_600_000
 WRONG_CLOCK = "const right = Date.now.bind(Date); Date.now = () => right() + {milliseconds};"
 
 
-class Clock(PhonePageTest):
+class Clock(PhonePageCase):
     @contextlib.contextmanager
     def clock_off_by(self, milliseconds):
         """Pages that are loaded from now on have this clock."""
@@ -28,11 +28,11 @@ class Clock(PhonePageTest):
                 self.register(name)
                 ahead = self.browser.script("return Date.now() - performance.timeOrigin - performance.now()")
                 self.assertAlmostEqual(ahead, difference, delta=HOUR / 10)
-                sign_in = self.office.sign_in(name)
+                sign_in = self.world.sign_in(name)
                 left = int(re.search(r"(\d+) s left", self.browser.says(".request", "sudo on desk", "s left"))[1])
                 self.assertTrue(0 < left <= LONGEST_ANSWER_TIME, left)
                 self.assertEqual(self.approve(sign_in), "active")
-            self.browser.forget(self.office)
+            self.browser.forget(self.world)
 
 
 if __name__ == "__main__":

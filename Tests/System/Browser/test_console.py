@@ -9,7 +9,7 @@ import urllib.parse
 
 from accessibility import complaints
 from browser import start_browser
-from browser_world import PROGRAMS, Office, run
+from browser_world import PROGRAMS, BrowserWorld, run
 from Support.Service import app_keys
 from Support.Service.never import assert_hidden
 from test_looks import AUDIT
@@ -18,15 +18,15 @@ NASTY = "Büro <b>& 'Söhne'</b>"
 
 
 def setUpModule():
-    global office, browser
-    office = Office()
-    unittest.addModuleCleanup(office.close)
-    browser = start_browser(office.authority.file)
+    global world, browser
+    world = BrowserWorld()
+    unittest.addModuleCleanup(world.close)
+    browser = start_browser(world.authority.file)
     unittest.addModuleCleanup(browser.close)
 
 
 def server(*words):
-    return run(os.path.join(PROGRAMS, "iampass-server"), *words, "--data", office.path("data"))
+    return run(os.path.join(PROGRAMS, "iampass-server"), *words, "--data", world.path("data"))
 
 
 class Console(unittest.TestCase):
@@ -37,7 +37,7 @@ class Console(unittest.TestCase):
 
     def tearDown(self):
         # Whatever was shown, nothing of it ran, and nothing came from elsewhere.
-        self.assertEqual([one.get_attribute("src") for one in browser.all("script")], [office.address + "/console/times.js"])
+        self.assertEqual([one.get_attribute("src") for one in browser.all("script")], [world.address + "/console/times.js"])
         self.assertEqual(browser.violations(), [])
 
     def on(self, title):
@@ -67,7 +67,7 @@ class Console(unittest.TestCase):
         browser.dark(False)
 
     def open_office(self):
-        browser.open(office.address + "/console/applications")
+        browser.open(world.address + "/console/applications")
         self.follow("office")
         self.on("office")
 
@@ -79,14 +79,14 @@ class Console(unittest.TestCase):
 
     def registered(self, user, name):
         """A user with a phone, which is a command."""
-        state = office.path(user + ".json")
+        state = world.path(user + ".json")
         phone = os.path.join(PROGRAMS, "iampass-phone")
-        run(phone, "register", office.link(user, name), "--state", state, "--ca", office.authority.file)
+        run(phone, "register", world.link(user, name), "--state", state, "--ca", world.authority.file)
         return phone, state
 
     def approved(self, user, name, **context):
         phone, state = self.registered(user, name)
-        sign_in = office.sign_in(user, **context)
+        sign_in = world.sign_in(user, **context)
         code = ["--code", sign_in.code] if sign_in.code else []
         run(phone, "watch", "--state", state, "--answer", "approve", "--once", *code)
         sign_in.becomes("active")
@@ -95,7 +95,7 @@ class Console(unittest.TestCase):
     def test_the_door(self):
         link = server("console-link").strip()
         browser.driver.delete_all_cookies()
-        browser.open(office.address + "/console")
+        browser.open(world.address + "/console")
         browser.sees("button", "Ask my phone")
         self.looks_well("not-signed-in")
         browser.open(link)
@@ -107,19 +107,19 @@ class Console(unittest.TestCase):
         self.assertEqual(cookie["sameSite"], "Strict")
         browser.open(link)
         self.on("This link does not work")
-        browser.open(office.address + "/console")
+        browser.open(world.address + "/console")
         self.press("Sign out")
         self.on("Signed out")
-        browser.open(office.address + "/console")
+        browser.open(world.address + "/console")
         browser.sees("button", "Ask my phone")
 
     def signed_in(self, name, role):
         """An administrator's browser; also what the page showed meanwhile."""
         link = server("administrator", "add", name, "--role", role).split()[-1]
-        phone, state = os.path.join(PROGRAMS, "iampass-phone"), office.path(name + "-admin.json")
-        run(phone, "register", link, "--state", state, "--ca", office.authority.file)
+        phone, state = os.path.join(PROGRAMS, "iampass-phone"), world.path(name + "-admin.json")
+        run(phone, "register", link, "--state", state, "--ca", world.authority.file)
         browser.driver.delete_all_cookies()
-        browser.open(office.address + "/console")
+        browser.open(world.address + "/console")
         self.fill("name", name)
         self.press("Ask my phone")
         self.on("Approve on your phone")
@@ -133,7 +133,7 @@ class Console(unittest.TestCase):
 
     def test_an_administrator_signs_in_by_phone(self):
         self.assertIn("console of localhost", self.signed_in("ada", "admin"))
-        browser.open(office.address + "/console/administrators")
+        browser.open(world.address + "/console/administrators")
         browser.sees("th", "ada")
         self.looks_well("administrators")
         browser.type("input[name=name]", "gus")
@@ -148,7 +148,7 @@ class Console(unittest.TestCase):
         self.addCleanup(server, "host-credential", "revoke", "office", "desk-9")
         self.assertIn("application_id", made)
         self.approved("ivy", "Ivy", host="desk-9")
-        browser.open(office.address + "/console")
+        browser.open(world.address + "/console")
         self.assertTrue(browser.all("svg.chart desc"))
         browser.sees("#certificate")
         self.looks_well("overview")
@@ -165,7 +165,7 @@ class Console(unittest.TestCase):
         self.assertFalse(browser.sees("input[name=answer_time]").is_enabled())
 
     def test_an_application_is_added_disabled_and_enabled(self):
-        browser.open(office.address + "/console/applications")
+        browser.open(world.address + "/console/applications")
         self.fill("name", NASTY)
         self.press("Add")
         self.on("New application " + NASTY)
@@ -173,7 +173,7 @@ class Console(unittest.TestCase):
         found = re.search(r"application_id = (\S+)\napplication_secret = (\S+)", credentials)
         self.looks_well("new-application")
         made = found.groups()
-        self.assertEqual(office.ask("POST", f"/management/add_users/{made[0]}", {"users": ["x"]}, made)["status"], True)
+        self.assertEqual(world.ask("POST", f"/management/add_users/{made[0]}", {"users": ["x"]}, made)["status"], True)
         self.follow("Done")
         self.on(NASTY)
         self.unfold("New secret")
@@ -188,7 +188,7 @@ class Console(unittest.TestCase):
         self.notice("enabled again")
 
     def test_a_name_that_is_taken_is_said(self):
-        browser.open(office.address + "/console/applications")
+        browser.open(world.address + "/console/applications")
         self.fill("name", "office")
         self.press("Add")
         browser.sees(".problem[role=alert]", "with this name already exists")
@@ -215,19 +215,19 @@ class Console(unittest.TestCase):
         self.open_office()
         browser.tap("input[name=walkaway]")
         self.fill("answer_time", "45")
-        self.fill("hook", office.path("programs", "none"))
+        self.fill("hook", world.path("programs", "none"))
         self.press("Store the settings")
         browser.sees(".problem", "finds no program")
         browser.tap("input[name=walkaway]")
         browser.tap("input[name=face]")
         self.fill("answer_time", "45")
-        self.fill("hook", office.path("programs", "send"))
+        self.fill("hook", world.path("programs", "send"))
         self.press("Store the settings")
         self.notice("stored")
         self.assertEqual(browser.sees("input[name=answer_time]").get_attribute("value"), "45")
         self.assertFalse(browser.sees("input[name=walkaway]").is_selected())
         self.assertTrue(browser.sees("input[name=face]").is_selected())
-        self.assertEqual(browser.sees("input[name=hook]").get_attribute("value"), office.path("programs", "send"))
+        self.assertEqual(browser.sees("input[name=hook]").get_attribute("value"), world.path("programs", "send"))
         browser.tap("input[name=walkaway]")
         self.fill("answer_time", "60")
         self.fill("hook", "")
@@ -236,7 +236,7 @@ class Console(unittest.TestCase):
         self.looks_well("application")
 
     def test_notifications_are_set_shown_and_removed(self):
-        keys = app_keys.AppKeys(office.path("app-keys"))
+        keys = app_keys.AppKeys(world.path("app-keys"))
         self.open_office()
         browser.sees("#notifications", "Notifications for apps of your own")
         for topic in ("a b", app_keys.TOPIC):
@@ -267,7 +267,7 @@ class Console(unittest.TestCase):
         self.assertIn("notifications removed", told)
 
     def test_a_link_is_shown_as_a_code_and_a_lost_phone_is_cut_off(self):
-        office.ask("POST", f"/management/add_users/{office.application}", {"users": ["carol"]})
+        world.ask("POST", f"/management/add_users/{world.application}", {"users": ["carol"]})
         self.open_user("carol")
         self.looks_well("user-without-phone")
         self.fill("display_name", "Carol")
@@ -277,13 +277,13 @@ class Console(unittest.TestCase):
         link = browser.says("#link").strip()
         self.assertEqual(self.scanned(), link)
         phone = os.path.join(PROGRAMS, "iampass-phone")
-        state = office.path("carol.json")
-        run(phone, "register", link, "--state", state, "--ca", office.authority.file)
+        state = world.path("carol.json")
+        run(phone, "register", link, "--state", state, "--ca", world.authority.file)
         self.follow("Done")
         browser.sees("p", "The phone shows “Carol”")
         self.assertNotIn("looked at", browser.says("main"))
         # As the phone's page tells it.
-        office.database("UPDATE phone SET looked_at = 1790000000000 WHERE display_name = 'Carol'")
+        world.database("UPDATE phone SET looked_at = 1790000000000 WHERE display_name = 'Carol'")
         self.open_user("Carol")
         browser.sees("h1", "User Carol (carol)")
         browser.sees("p", "Its page was last looked at")
@@ -296,14 +296,14 @@ class Console(unittest.TestCase):
     def scanned(self):
         """What a phone's camera sees."""
         browser.resize("desktop")
-        picture = office.path("code.png")
+        picture = world.path("code.png")
         browser.driver.get_screenshot_as_file(picture)
         return run("zbarimg", "--quiet", "--raw", picture).strip()
 
     def test_long_names_fit(self):
         # Ordinary words are to stay whole. A word that is longer than a line is broken, so that the page fits.
         long = "Northern branch " + "r2d2" * 21
-        browser.open(office.address + "/console/applications")
+        browser.open(world.address + "/console/applications")
         self.fill("name", long)
         self.press("Add")
         self.looks_well("long-new-application")
@@ -313,8 +313,8 @@ class Console(unittest.TestCase):
         browser.sees("form[action$=credentials] input[name=name]").send_keys(long)
         self.press("Make the credential")
         self.looks_well("long-new-credential")
-        made = office.database("SELECT id, secret FROM application WHERE name = ?", long)[0]
-        office.ask("POST", f"/management/add_users/{made[0]}", {"users": ["0123456789abcdef" * 10]}, made)
+        made = world.database("SELECT id, secret FROM application WHERE name = ?", long)[0]
+        world.ask("POST", f"/management/add_users/{made[0]}", {"users": ["0123456789abcdef" * 10]}, made)
         self.follow("Done")
         self.looks_well("long-application")
         self.unfold("Revoke")
@@ -331,7 +331,7 @@ class Console(unittest.TestCase):
 
     def test_sessions_are_listed_and_logged_out(self):
         sign_in = self.approved("dave", NASTY, host="<script>desk</script>", service="sshd", remote_host="192.0.2.7")
-        browser.open(office.address + "/console/sessions")
+        browser.open(world.address + "/console/sessions")
         browser.sees("td", "<script>desk</script>")
         self.looks_well("sessions")
         self.press("Log out")
@@ -361,21 +361,21 @@ class Console(unittest.TestCase):
         browser.sees("td", "audited-desk")
 
     def test_an_address_that_is_not_there_leads_to_one_that_is(self):
-        browser.open(office.address + "/console/nonsense")
+        browser.open(world.address + "/console/nonsense")
         self.on("Not found")
         self.follow("To the overview")
         self.on("Overview")
-        browser.open(office.address + "/console/")
+        browser.open(world.address + "/console/")
         self.on("Overview")
 
     def test_the_audit(self):
         self.approved("erin", "Erin", host="audited-desk", service="sudo")
-        browser.open(office.address + "/console/audit")
+        browser.open(world.address + "/console/audit")
         browser.sees("td", "audited-desk")
         self.looks_well("audit")
         # A phone that is called as its user, and a computer whose name takes the room of other columns.
         self.approved("frieda", "frieda", host="h" * 200, service="sudo")
-        browser.open(office.address + "/console/audit")
+        browser.open(world.address + "/console/audit")
         browser.sees("td", "h" * 200)
         self.assertIn("frieda", browser.each("td[data-name=Who]"))
         self.assertNotIn("frieda, frieda", browser.text())
@@ -396,10 +396,10 @@ class Console(unittest.TestCase):
         browser.sees("section", "No entries here.")
         self.searches_days_of_this_time_zone()
         cookie = "; ".join(f"{one['name']}={one['value']}" for one in browser.driver.get_cookies())
-        status, headers, body = office.fetch("/console/audit.jsonl", Cookie=cookie)
+        status, headers, body = world.fetch("/console/audit.jsonl", Cookie=cookie)
         self.assertEqual((status, headers["Content-Type"]), (200, "application/jsonl"))
         self.assertIn(b'"event":"approved"', body)
-        self.assertEqual(office.fetch("/console/audit.jsonl")[0], 401)
+        self.assertEqual(world.fetch("/console/audit.jsonl")[0], 401)
 
 
 if __name__ == "__main__":

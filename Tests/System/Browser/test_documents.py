@@ -8,7 +8,7 @@ import unittest
 from browser import start_browser
 from browser_world import PATIENCE, PROGRAMS, run
 from document_service import DocumentService
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 from Support.Service import approvals, document_vectors, documents
 from Support.Service.documents import entry
 
@@ -29,12 +29,12 @@ class DocumentCase(unittest.TestCase):
         self.browser.tap("#register")
         self.browser.sees("#said", "phone now.")
         self.browser.sees("#connection", "Connected")
-        self.world = documents.World(self.service.phone, self.service.origin)
+        self.signers = documents.Signers(self.service.phone, self.service.origin)
         self.service.asked.clear()
 
     def case(self, users=None, number=8, **changed):
         changed = {"method": "device", "credential": self.service.phone.credential, **changed}
-        return self.world.of(users or [*self.world.users, entry("dan", "office")], number, **changed)
+        return self.signers.of(users or [*self.signers.users, entry("dan", "office")], number, **changed)
 
     def show(self, case):
         self.service.show(case)
@@ -75,7 +75,7 @@ class Signing(DocumentCase):
         self.assertTrue(approvals.is_unlocked(answer, phone.lock.text, self.service.origin))
 
     def test_all_of_a_long_list_can_be_read(self):
-        users = [*self.world.users, *(entry(f"u{number:04}") for number in range(62))]
+        users = [*self.signers.users, *(entry(f"u{number:04}") for number in range(62))]
         self.show(self.case(users))
         self.browser.sees(".document-heading", "62 changes")
         self.assertEqual(len(self.lines()), 50)
@@ -113,8 +113,8 @@ class Signing(DocumentCase):
         self.approved()
 
     def test_new_administrators_are_shown(self):
-        gone = documents.administrators(self.world.second["keys"][:1] + self.world.second["keys"][2:], self.world.second)
-        self.show(self.world.of_set(gone, method="device", credential=self.service.phone.credential))
+        gone = documents.administrators(self.signers.second["keys"][:1] + self.signers.second["keys"][2:], self.signers.second)
+        self.show(self.signers.of_set(gone, method="device", credential=self.service.phone.credential))
         self.browser.sees(".document-heading", "1 change")
         self.assertIn("remove phone “Pixel 8”", self.lines()[0])
         self.assertEqual(self.approved()["statement"]["document"], documents.digest(gone))
@@ -211,15 +211,15 @@ class Vectors(DocumentCase):
                     self.assertEqual((judged["digest"], shown), (case["digest"], case["shown"]))
 
 
-class WithTheService(PhonePageTest):
+class WithTheService(PhonePageCase):
     """The real service, whose administrator has the browser as a phone."""
 
     def server(self, *words):
-        return run(os.path.join(PROGRAMS, "iampass-server"), *words, "--data", self.office.path("data"))
+        return run(os.path.join(PROGRAMS, "iampass-server"), *words, "--data", self.world.path("data"))
 
     def signed(self, act, *words):
         """What the command prints that asks for a signature; and the page's lines, before `act` on the page."""
-        command = [os.path.join(PROGRAMS, "iampass-server"), *words, "--data", self.office.path("data")]
+        command = [os.path.join(PROGRAMS, "iampass-server"), *words, "--data", self.world.path("data")]
         asking = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         try:
             self.browser.sees(".document-heading")

@@ -2,7 +2,7 @@
 
 import unittest
 
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 # How this browser answers, and what it is. The page's own words to it are counted.
 BROWSER = """
@@ -16,7 +16,7 @@ BROWSER = """
 SEVEN_DAYS = "Otherwise Safari forgets this phone after seven days without a visit."
 
 
-class KeptKey(PhonePageTest):
+class KeptKey(PhonePageCase):
     """By Chromium's DevTools."""
 
     def is_browser(self, answer, vendor="Google Inc.", standalone="undefined"):
@@ -29,12 +29,12 @@ class KeptKey(PhonePageTest):
         return self.browser.script("return asked")
 
     def opened(self):
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
 
     def test_it_is_asked_for_as_a_phone_is_registered_and_at_each_visit(self):
         self.is_browser("Promise.resolve(true)")
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.sees("#welcome")
         self.assertEqual(self.asked(), [])
         self.register()

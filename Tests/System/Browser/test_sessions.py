@@ -7,22 +7,22 @@ import subprocess
 import unittest
 
 from browser_world import PATIENCE, PROGRAMS, run, until
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 from test_looks import AUDIT
 
 PHONE = os.path.join(PROGRAMS, "iampass-phone")
 
 
-class Sessions(PhonePageTest):
+class Sessions(PhonePageCase):
     def set_application(self, column, value, afterwards):
         """As the console would."""
-        self.addCleanup(self.office.database, f"UPDATE application SET {column} = {afterwards}")
-        self.office.database(f"UPDATE application SET {column} = {value}")
+        self.addCleanup(self.world.database, f"UPDATE application SET {column} = {afterwards}")
+        self.world.database(f"UPDATE application SET {column} = {value}")
 
     def command(self):
         """The state of a user's phone that is a command."""
-        state = self.office.path(self.user + ".json")
-        run(PHONE, "register", self.office.link(self.user), "--state", state, "--ca", self.office.authority.file)
+        state = self.world.path(self.user + ".json")
+        run(PHONE, "register", self.world.link(self.user), "--state", state, "--ca", self.world.authority.file)
         return state
 
     def leave(self):
@@ -59,8 +59,8 @@ class Sessions(PhonePageTest):
         context = {"host": "train", "service": "login", "user": self.user, "tty": "tty1"}
         body = {"use": "use-1", "way": "phone", "used_at": 1_700_000_000, "context": context, **more}
         digest = hashlib.sha256(json.dumps(body).encode()).hexdigest()
-        path = f"/authentication/code_use/{self.office.application}/{self.user}?body_sha256={digest}"
-        return self.office.ask("POST", path, body)
+        path = f"/authentication/code_use/{self.world.application}/{self.user}?body_sha256={digest}"
+        return self.world.ask("POST", path, body)
 
     def test_asks_whose_a_session_is_that_was_opened_without_the_service(self):
         self.register()
@@ -112,19 +112,19 @@ class Sessions(PhonePageTest):
     def test_the_command_is_heard_while_it_asks_its_user(self):
         self.set_application("silence_leaves", 1, afterwards=0)
         # Its first look comes at once.
-        self.office.stop()
-        self.office.start()
+        self.world.stop()
+        self.world.start()
         state = self.command()
         heard_at = "SELECT heard_at FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?"
         words = [PHONE, "watch", "--state", state, "--answer", "ask"]
         with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as phone:
             try:
-                sign_in = self.office.sign_in(self.user)
+                sign_in = self.world.sign_in(self.user)
                 sign_in.becomes("identifying")
-                listed = self.office.database(heard_at, self.user)
+                listed = self.world.database(heard_at, self.user)
                 self.assertNotEqual(listed, [(None,)])
                 # It says a word every 40 s; its request waits for longer.
-                until(lambda: self.office.database(heard_at, self.user) != listed, "a word while it asks")
+                until(lambda: self.world.database(heard_at, self.user) != listed, "a word while it asks")
                 self.assertEqual(sign_in.status(), "identifying")
                 phone.stdin.write(b"n\n")
                 phone.stdin.flush()
@@ -136,11 +136,11 @@ class Sessions(PhonePageTest):
         looked_at = (
             "SELECT coalesce(looked_at, 0) FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?")  # fmt: skip
         self.register()
-        until(lambda: self.office.database(looked_at, self.user) > [(0,)], "the first look")
-        self.office.database("UPDATE phone SET looked_at = NULL")
-        self.browser.open(self.office.address + "/phone/")
+        until(lambda: self.world.database(looked_at, self.user) > [(0,)], "the first look")
+        self.world.database("UPDATE phone SET looked_at = NULL")
+        self.browser.open(self.world.address + "/phone/")
         self.connected()
-        until(lambda: self.office.database(looked_at, self.user) > [(0,)], "a look at the page that was opened again")
+        until(lambda: self.world.database(looked_at, self.user) > [(0,)], "a look at the page that was opened again")
 
     def test_logs_one_session_out_and_no_other(self):
         self.register()

@@ -5,28 +5,28 @@ import unittest
 
 from browser import start_browser
 from browser_world import PROGRAMS, run
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 
-class TwoPhones(PhonePageTest):
+class TwoPhones(PhonePageCase):
     screen_lock = False
 
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        cls.other = start_browser(cls.office.authority.file, screen_lock=False)
+        cls.other = start_browser(cls.world.authority.file, screen_lock=False)
         cls.addClassCleanup(cls.other.close)
         run(os.path.join(PROGRAMS, "iampass-server"), "application", "set", "office", "--phones", "2",
-            "--data", cls.office.path("data"))
+            "--data", cls.world.path("data"))
 
     def setUp(self):
         super().setUp()
-        self.addCleanup(self.other.forget, self.office)
+        self.addCleanup(self.other.forget, self.world)
         self.register_as(self.browser, "Pixel")
         self.register_as(self.other, "Work phone")
 
     def register_as(self, browser, name):
-        browser.open(self.office.link(self.user))
+        browser.open(self.world.link(self.user))
         browser.sees("#registration-name-field")
         browser.script("document.getElementById('registration-name').value = ''")
         browser.type("#registration-name", name)
@@ -37,7 +37,7 @@ class TwoPhones(PhonePageTest):
     def test_the_first_answer_counts_and_the_other_page_says_whose_it_was(self):
         # The first page was told at once that there is another phone.
         self.browser.sees("#problem", "Another phone was registered")
-        sign_in = self.office.sign_in(self.user)
+        sign_in = self.world.sign_in(self.user)
         for browser in (self.browser, self.other):
             browser.sees(".request", "sudo on desk")
         self.other.type(".request .code input", sign_in.code)
@@ -51,7 +51,7 @@ class TwoPhones(PhonePageTest):
         self.assertNotIn("approved on", self.other.says(".sessions li"))
 
     def test_a_denial_takes_the_request_from_both(self):
-        sign_in = self.office.sign_in(self.user)
+        sign_in = self.world.sign_in(self.user)
         self.other.sees(".request")
         self.browser.tap(".request .deny")
         self.assertEqual(sign_in.becomes("cancelled", "failed"), "cancelled")

@@ -6,19 +6,19 @@ import unittest
 
 import pexpect
 
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, PATIENCE, SUCCESS, World, program, read, run
 
 
 class Computer(World):
-    """A computer that asks this office and verifies what it says."""
+    """A computer that asks this world and verifies what it says."""
 
-    def __init__(self, office):
+    def __init__(self, world):
         super().__init__()
-        made = {"application_id": office.application, "application_secret": office.secret}
+        made = {"application_id": world.application, "application_secret": world.secret}
         self.write("credentials", "".join(f"{name} = {value}\n" for name, value in made.items()))
         self.configure(
-            server=office.origin, ca_file=office.authority.file, signed_replies="required", signed_targets="required",
+            server=world.origin, ca_file=world.authority.file, signed_replies="required", signed_targets="required",
             approvals="verified")  # fmt: skip
         self.pam("sudo", "prompt=push timeout=60s methods=device")
 
@@ -34,10 +34,10 @@ class Computer(World):
         return json.loads(self.ctl("phone", "list", "--json", ENROLLED))
 
 
-class VerifiedCase(PhonePageTest):
+class VerifiedCase(PhonePageCase):
     def setUp(self):
         super().setUp()
-        self.computer = Computer(self.office)
+        self.computer = Computer(self.world)
         self.addCleanup(self.computer.close)
         self.computer.ctl("user", "add", ENROLLED)
         self.addCleanup(self.computer.ctl, "user", "remove", ENROLLED)
@@ -92,7 +92,7 @@ class VerifiedSignIn(VerifiedCase):
         result = results[0]
         self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL], result)
         self.assertIn("the service does not have the pinned phone any more", self.checked())
-        self.browser.open(self.office.address + "/phone/")
+        self.browser.open(self.world.address + "/phone/")
         self.browser.tap(".account summary")
         words = self.browser.says(".words", "Six words").rstrip(".").rpartition(": ")[2]
         self.assertEqual(words, new["words"])

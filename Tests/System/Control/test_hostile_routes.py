@@ -44,14 +44,14 @@ def setUpModule():
     unittest.addModuleCleanup(world.close)
 
 
-class Office:
+class Configuration:
     """A configuration of its own, with this service."""
 
     made = 0
 
     def __init__(self, service):
-        Office.made += 1
-        self.folder = world.path(f"office-{Office.made}")
+        Configuration.made += 1
+        self.folder = world.path(f"configuration-{Configuration.made}")
         os.mkdir(self.folder)
         self.write("ca.pem", read(service.ca_file), 0o644)
         settings = {
@@ -100,17 +100,17 @@ class Case(unittest.TestCase):
         service.behaviour = {"*": fault}
         return service
 
-    def assert_changed_nothing(self, office, words, answer, seconds, bound):
+    def assert_changed_nothing(self, configuration, words, answer, seconds, bound):
         self.assertLess(seconds, bound)
-        self.assertEqual(office.files(), office.before)
+        self.assertEqual(configuration.files(), configuration.before)
         self.assertNotRegex(answer.text, "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e]")
         for secret in (SECRET, "canary-token-1"):
             assert_hidden(secret, answer.text)
 
     def assert_refused(self, words, service):
-        office = Office(service)
-        answer, seconds = office.run(words)
-        self.assert_changed_nothing(office, words, answer, seconds, BOUND)
+        configuration = Configuration(service)
+        answer, seconds = configuration.run(words)
+        self.assert_changed_nothing(configuration, words, answer, seconds, BOUND)
         self.assertIn(answer.code, (UNAVAILABLE, PROTOCOL, NO_PERMISSION), answer.text)
         said = answer.err
         if words[0] == "lost-device":
@@ -155,9 +155,9 @@ class Changes(Case):
 class Check(Case):
     def test_whatever_the_service_does_is_a_finding(self):
         def check(fault):
-            office = Office(self.service(fault=REPLIES[fault]))
-            answer, seconds = office.run(("check",))
-            self.assert_changed_nothing(office, "check", answer, seconds, BOUND_OF_CHECK)
+            configuration = Configuration(self.service(fault=REPLIES[fault]))
+            answer, seconds = configuration.run(("check",))
+            self.assert_changed_nothing(configuration, "check", answer, seconds, BOUND_OF_CHECK)
             self.assertEqual(answer.code, 2, answer.text)
             self.assertRegex(answer.out, r"(?m)^problem  ")
             self.assertEqual(answer.err, "")
@@ -167,7 +167,7 @@ class Check(Case):
     def test_json_stays_json(self):
         for fault in ("close", "not_http", "too_great_body", "deep", "not_utf8"):
             with self.subTest(fault=fault):
-                answer, _ = Office(self.service(fault=REPLIES[fault])).run(("check", "--json"))
+                answer, _ = Configuration(self.service(fault=REPLIES[fault])).run(("check", "--json"))
                 self.assertIn("findings", json.loads(answer.out))
 
 

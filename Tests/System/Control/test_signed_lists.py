@@ -13,7 +13,7 @@ from Support.HostileService.signing_phone import SigningPhone
 from Support.Service.server import until
 from Support.Service.world import program, read, run
 
-from Support.HostileService.broken_into_service import BrokenOffice, administrators, code_with_fleet, fleet_digest, line
+from Support.HostileService.broken_into_service import BrokenIntoService, administrators, code_with_fleet, fleet_digest, line
 
 TEMPORARY = 75
 
@@ -34,16 +34,16 @@ class Broken(unittest.TestCase):
     """The real service behind a relay that has all its keys, and lies about users and administrators."""
 
     def setUp(self):
-        self.office = BrokenOffice(world)
-        self.office.start()
-        self.addCleanup(self.office.stop)
+        self.service = BrokenIntoService(world)
+        self.service.start()
+        self.addCleanup(self.service.stop)
         self.folder = world.path(self.id().rsplit(".", 1)[1])
         os.makedirs(self.folder)
         self.addCleanup(shutil.rmtree, self.folder)
         self.settings = (f"run_dir = {self.folder}/run\nstate_dir = {self.folder}/state\n"
                          f"worker = {world.path('iampass-https')}\nworker_user = nobody\nusers_from_service = 1-59999\n")  # fmt: skip
         self.write("iampass.conf", self.settings)
-        self.name = f"desk-{self.office.port}"
+        self.name = f"desk-{self.service.port}"
         self.bobs, self.other = SigningPhone("phone-of-bob"), SigningPhone("other-phone-of-bob")
 
     def write(self, name, text):
@@ -55,14 +55,14 @@ class Broken(unittest.TestCase):
 
     def new_code(self, digest=None):
         made = run(program("iampass-server"), "join-code", "create", "tests", "--unattended", "--certificate",
-                   self.office.ca_file, "--data", world.path("data"))  # fmt: skip
-        self.code = code_with_fleet(made.split()[-1], digest or fleet_digest(self.office.first))
+                   self.service.ca_file, "--data", world.path("data"))  # fmt: skip
+        self.code = code_with_fleet(made.split()[-1], digest or fleet_digest(self.service.first))
         return self.code
 
     def join(self, *words, digest=None):
         if not hasattr(self, "code"):
             self.new_code(digest)
-        return self.ctl("join", self.office.url, self.code, "--name", self.name, "--yes", *words)
+        return self.ctl("join", self.service.url, self.code, "--name", self.name, "--yes", *words)
 
     def fleets(self):
         """The files that say whose phones sign."""
@@ -83,14 +83,14 @@ class Broken(unittest.TestCase):
     def refuses(self, page, reason):
         """It keeps what it has."""
         before = self.kept("users"), self.kept("phones"), self.kept("administrators")
-        self.office.page = page
+        self.service.page = page
         done = self.join("--enable")
         self.assertEqual(done.code, TEMPORARY, done.text)
         self.assertIn("the users are not here yet: the service's list of users is not taken: " + reason, done.err)
         self.assertEqual((self.kept("users"), self.kept("phones"), self.kept("administrators")), before)
 
     def start_with(self, *lines, number=7):
-        self.office.page = self.office.signed(list(lines), number)
+        self.service.page = self.service.signed(list(lines), number)
         done = self.join()
         self.assertEqual(done.code, 0, done.text)
         self.assertEqual(self.kept("users") == [], not lines, done.text)
@@ -118,7 +118,7 @@ class Broken(unittest.TestCase):
         eve = SigningPhone("phone-of-eve")
         for lie in ({"administrators": administrators(1, "", eve=eve)}, {"application": "other"}, {"group": "lab"}):
             with self.subTest(lie=list(lie)):
-                self.office.fleet = {"administrators": self.office.first, "application": "application-of-the-relay",
+                self.service.fleet = {"administrators": self.service.first, "application": "application-of-the-relay",
                                      "group": "", **lie}  # fmt: skip
                 done = self.join()
                 self.assertEqual(done.code, PROTOCOL, done.text)
@@ -130,14 +130,14 @@ class Broken(unittest.TestCase):
         former = line("daemon", self.bobs, self.other)
         now = line("daemon", self.bobs)
         self.start_with(now, number=8)
-        self.refuses(self.office.signed([now], 9, shown=[former]), "its users are not those that an administrator has signed")
-        self.refuses(self.office.signed([former], 7), "its version is older than the one that this computer has")
+        self.refuses(self.service.signed([now], 9, shown=[former]), "its users are not those that an administrator has signed")
+        self.refuses(self.service.signed([former], 7), "its version is older than the one that this computer has")
 
     def test_lists_that_no_administrator_has_signed_are_refused(self):
         self.start_with(line("daemon", self.bobs))
         eve = SigningPhone("phone-of-eve")
         more = [line("bin", eve), line("daemon", self.bobs)]
-        sign = self.office.signed
+        sign = self.service.signed
         unsigned = {**sign(more, 9)}
         del unsigned["head"], unsigned["proof"]
         for page, reason in (
@@ -152,71 +152,71 @@ class Broken(unittest.TestCase):
         ):
             with self.subTest(reason=reason):
                 self.refuses(page, reason)
-        self.refuses(self.office.next_set(administrators(2, self.office.first, eve=eve), eve),
+        self.refuses(self.service.next_set(administrators(2, self.service.first, eve=eve), eve),
                      "no administrator has signed its set of administrators")  # fmt: skip
 
     def test_names_that_no_computer_takes_and_a_million_users_are_refused(self):
         self.start_with(line("daemon", self.bobs))
         for name in ("root", "-rf", "a b", "a:b", "a\nroot:x"):
             with self.subTest(name=name):
-                self.office.page = self.office.signed([line(name)], 9)
+                self.service.page = self.service.signed([line(name)], 9)
                 self.assertEqual(self.join("--enable").code, TEMPORARY)
                 self.has(line("daemon", self.bobs))
-        page = self.office.signed([line("bin")], 9)
+        page = self.service.signed([line("bin")], 9)
         page["head"]["lists"][0]["count"] = 1_000_000
-        self.office.page = page
+        self.service.page = page
         self.assertEqual(self.join("--enable").code, TEMPORARY)
         self.has(line("daemon", self.bobs))
 
     def test_a_damaged_file_of_administrators_takes_no_list(self):
         self.start_with(line("daemon", self.bobs))
         self.write("state/service/" + self.fleets()[0], "{}")
-        asked = len(self.office.asked)
+        asked = len(self.service.asked)
         done = self.join("--enable")
         self.assertEqual(done.code, TEMPORARY, done.text)
         self.assertRegex(done.err, r"administrators\.\w+ is damaged")
-        self.assertEqual(len(self.office.asked), asked)
+        self.assertEqual(len(self.service.asked), asked)
         self.assertRegex(self.ctl("check").out, r"administrators\.\w+ is damaged")
 
     def test_the_helper_follows_what_is_signed(self):
-        self.office.page = self.office.nothing()
+        self.service.page = self.service.nothing()
         done = self.join()
         self.assertIn("no administrator has signed the service's list of users yet\n", done.text)
         carol = SigningPhone("phone-of-carol")
-        second = administrators(2, self.office.first, carol=carol)
+        second = administrators(2, self.service.first, carol=carol)
 
         def page(request):
             if "administrators=1" in request.path:
-                return self.office.next_set(second)
-            return self.office.signed([line("daemon", self.bobs)], 3, phone=carol, under=second)
+                return self.service.next_set(second)
+            return self.service.signed([line("daemon", self.bobs)], 3, phone=carol, under=second)
 
         helper = world.start(program("iampass-helper"), "--config", os.path.join(self.folder, "iampass.conf"))
         self.addCleanup(helper.stop)
         helper.wait_for("no administrator has signed it yet")
-        self.office.page = page
+        self.service.page = page
         until(lambda: self.kept("users") == ["daemon:token-of-daemon"], lambda: f"{self.kept('users')} {helper.lines}", 30)
         helper.wait_for(r"administrators=2")
-        self.office.page = self.office.signed([line("daemon", self.other)], 4, phone=carol, under=second)
+        self.service.page = self.service.signed([line("daemon", self.other)], 4, phone=carol, under=second)
         helper.wait_for(r"users=1 version=1\.4 signed removed_phones=daemon:phone-of-bob")
         self.has(line("daemon", self.other))
         # Alice was removed.
-        self.office.page = self.office.signed([line("daemon", self.bobs)], 5, under=second)
+        self.service.page = self.service.signed([line("daemon", self.bobs)], 5, under=second)
         helper.wait_for(r"no administrator has signed it: this computer does not trust that phone; the last one stays")
         self.has(line("daemon", self.other))
 
     def test_a_list_of_an_earlier_set_counts_while_its_signer_is_there(self):
         carol, eve = SigningPhone("phone-of-carol"), SigningPhone("phone-of-eve")
-        second = administrators(2, self.office.first, alice=self.office.alice, carol=carol)
+        second = administrators(2, self.service.first, alice=self.service.alice, carol=carol)
         self.start_with(line("daemon", self.bobs))
 
         def page(made):
-            return lambda request: self.office.next_set(second) if "administrators=1" in request.path else made
+            return lambda request: self.service.next_set(second) if "administrators=1" in request.path else made
 
-        sign, first = self.office.signed, self.office.first
+        sign, first = self.service.signed, self.service.first
         # The set of administrators is followed all the same.
-        self.office.page = page(sign([line("bin")], 8, phone=carol, under=first, after=[first]))
+        self.service.page = page(sign([line("bin")], 8, phone=carol, under=first, after=[first]))
         self.assertEqual(self.join("--enable").code, TEMPORARY)
-        forged = administrators(1, "", alice=self.office.alice, eve=eve)
+        forged = administrators(1, "", alice=self.service.alice, eve=eve)
         for made, reason in (
             (sign([line("bin")], 8, under=first), "it names administrators who do not lead to those of now"),
             (sign([line("bin")], 8, under=forged, after=[forged]), "it names administrators who do not lead to those of now"),
@@ -224,7 +224,7 @@ class Broken(unittest.TestCase):
         ):
             with self.subTest(reason=reason):
                 self.refuses(made, "no administrator has signed it: " + reason)
-        self.office.page = sign([line("bin")], 8, under=first, after=[first])
+        self.service.page = sign([line("bin")], 8, under=first, after=[first])
         helper = world.start(program("iampass-helper"), "--config", os.path.join(self.folder, "iampass.conf"))
         self.addCleanup(helper.stop)
         helper.wait_for(r"users=1 version=1\.8 signed")
@@ -247,12 +247,12 @@ class Broken(unittest.TestCase):
         """The credential in force takes what alice signs, and no other list."""
         eve = SigningPhone("phone-of-eve")
         for page in ({"version": 90, "since": 0, "more": False, "count": 1, "users": ["+bin:t"], "mark": {"epoch": 9, "counter": 9}},
-                     self.office.signed([line("bin")], 90, phone=eve)):  # fmt: skip
-            asked = len(self.office.asked)
-            self.office.page = page
-            self.ctl("join", self.office.url, self.code, "--name", self.name, "--yes", "--enable")
-            self.assertGreater(len(self.office.asked), asked)
-            self.assertTrue(all("signed=1" in path for path in self.office.asked[asked:]), self.office.asked[asked:])
+                     self.service.signed([line("bin")], 90, phone=eve)):  # fmt: skip
+            asked = len(self.service.asked)
+            self.service.page = page
+            self.ctl("join", self.service.url, self.code, "--name", self.name, "--yes", "--enable")
+            self.assertGreater(len(self.service.asked), asked)
+            self.assertTrue(all("signed=1" in path for path in self.service.asked[asked:]), self.service.asked[asked:])
             self.assertNotIn("bin:t", self.kept("users"))
             self.assertNotIn("bin:token-of-bin", self.kept("users"))
 
@@ -270,13 +270,13 @@ class Broken(unittest.TestCase):
         self.has(line("daemon", self.bobs))
         os.rmdir(obstacle)
         # It ends before the new credential has a list.
-        self.office.page = self.office.nothing()
+        self.service.page = self.service.nothing()
         self.assertEqual(self.begin_again().code, 0)
         self.assertNotEqual(self.credential(), former)
         # The former one stays until the next join: a helper that was not told yet asks for the former credential's list.
         self.assertEqual((len(self.fleets()), set(fleets) <= set(self.fleets())), (2, True))
         self.believes_signed_lists_alone()
-        self.office.page = self.office.signed([line("daemon", self.bobs)], 8)
+        self.service.page = self.service.signed([line("daemon", self.bobs)], 8)
         self.assertEqual(self.begin_again().code, 0)
         self.has(line("daemon", self.bobs))
         self.assertEqual((len(self.fleets()), set(fleets) & set(self.fleets())), (2, set()))
@@ -286,9 +286,9 @@ class Broken(unittest.TestCase):
         for delay in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.6):
             before = self.credential()
             self.other_name()
-            self.office.page = self.office.signed([line("daemon", self.bobs)], 8)
+            self.service.page = self.service.signed([line("daemon", self.bobs)], 8)
             child = subprocess.Popen(
-                [program("iampassctl"), "join", self.office.url, self.code, "--name", self.name, "--yes", "--again",
+                [program("iampassctl"), "join", self.service.url, self.code, "--name", self.name, "--yes", "--again",
                  "--config", os.path.join(self.folder, "iampass.conf")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             try:
                 child.wait(delay)

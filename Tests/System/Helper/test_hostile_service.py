@@ -1,6 +1,6 @@
 """A good service that then shows each fault: the helper ends no session, and goes on when the service recovers.
 
-Every fault has a session of its own, and all are shown at once. The three scenes are played once, in parallel; the tests
+Every fault has a session of its own, and all are shown at once. The three observations are played once, in parallel; the tests
 look at what happened.
 """
 
@@ -55,9 +55,9 @@ LASTING = ["silence", "slow_body", "empty_data_flood"]
 def setUpModule():
     global replies, connections, lasting
     brief = [*CONNECTIONS, *(name for name in HTTP2_FAULTS if name not in LASTING), "gone"]
-    scenes = [RepliesScene(), ConnectionsScene(brief), ConnectionsScene(LASTING)]
-    with concurrent.futures.ThreadPoolExecutor(len(scenes)) as players:
-        replies, connections, lasting = players.map(Scene.play, scenes)
+    observations = [RepliesObservation(), ConnectionsObservation(brief), ConnectionsObservation(LASTING)]
+    with concurrent.futures.ThreadPoolExecutor(len(observations)) as players:
+        replies, connections, lasting = players.map(Observation.play, observations)
 
 
 def with_no_utf_8():
@@ -70,7 +70,7 @@ def with_no_utf_8():
     return {f"{kind}_{place}": text % piece for kind, piece in NO_UTF_8.items() for place, text in places.items()}
 
 
-class Scene:
+class Observation:
     """What was seen while a service was faulty, and when it was well again."""
 
     def __init__(self):
@@ -130,7 +130,7 @@ class Scene:
         return {name: self.worlds[name].seconds_of_cpu() for name in self.names}
 
 
-class RepliesScene(Scene):
+class RepliesObservation(Observation):
     """One helper, one service, a session for each faulty reply; one session's replies stay good."""
 
     def prepare(self):
@@ -164,7 +164,7 @@ class RepliesScene(Scene):
         return {name: paths.count(f"/s/{name}") for name in self.worlds}
 
     def finish(self):
-        """The service's own word does end a session: this scene could have seen one."""
+        """The service's own word does end a session: this observation could have seen one."""
         world = self.worlds["sound"]
         until(lambda: world.is_well("sound"), "the sound service is not asked on", 60)
         self.service.behaviour["/s/sound"] = reply(200, CLOSED)
@@ -173,7 +173,7 @@ class RepliesScene(Scene):
         self.session_of_sound = str(1 + list(world.records).index("sound"))
 
 
-class ConnectionsScene(Scene):
+class ConnectionsObservation(Observation):
     """A helper and a service for each fault of the connection's."""
 
     def __init__(self, names):
@@ -223,50 +223,50 @@ class ConnectionsScene(Scene):
         return {name: service.connections for name, service in self.services.items()}
 
     def finish(self):
-        """Nothing more: the other scene shows that an end would have been seen."""
+        """Nothing more: the other observation shows that an end would have been seen."""
 
 
 class Case:
-    """What holds for either scene. No test by itself."""
+    """What holds for either observation. No test by itself."""
 
     #: The share of one processor. A loop that spins takes all that there is; a flood takes what its sender leaves.
     GREATEST_SHARE, GREATEST_SHARE_OF_FLOODS = 0.5, 0.9
     GREATEST_KILOBYTES = 64 * 1024
 
     def test_every_fault_was_noticed(self):
-        self.assertEqual(self.scene.never_noticed, [])
+        self.assertEqual(self.observation.never_noticed, [])
 
     def test_no_session_is_ended_or_locked(self):
-        assert_nobody_ended(self.scene.orders)
+        assert_nobody_ended(self.observation.orders)
 
     def test_every_record_stays(self):
-        self.assertEqual(self.scene.lost, [])
+        self.assertEqual(self.observation.lost, [])
 
     def test_every_session_is_watched_on_when_the_service_is_well_again(self):
-        self.assertEqual(self.scene.never_well, [])
+        self.assertEqual(self.observation.never_well, [])
 
     def test_a_faulty_service_is_not_asked_more_often(self):
-        greatest = self.tries * (2 + self.scene.seconds / LEAST_PAUSE)
-        self.assertEqual({name: times for name, times in self.scene.times_asked.items() if times > greatest}, {})
+        greatest = self.tries * (2 + self.observation.seconds / LEAST_PAUSE)
+        self.assertEqual({name: times for name, times in self.observation.times_asked.items() if times > greatest}, {})
 
     def test_faults_take_little_of_the_processor(self):
-        for name, used in self.scene.cpu_used.items():
+        for name, used in self.observation.cpu_used.items():
             share = self.GREATEST_SHARE_OF_FLOODS if name.endswith("_flood") else self.GREATEST_SHARE
-            self.assertLess(used, share * self.scene.seconds, name)
+            self.assertLess(used, share * self.observation.seconds, name)
 
     def test_nothing_spins_once_the_service_is_well_again(self):
-        calm = self.scene.cpu_while_calm
-        self.assertLess(max(calm.values()), self.GREATEST_SHARE * self.scene.calm_seconds, calm)
+        calm = self.observation.cpu_while_calm
+        self.assertLess(max(calm.values()), self.GREATEST_SHARE * self.observation.calm_seconds, calm)
 
     def test_memory_stays_bounded(self):
-        self.assertLess(max(self.scene.peaks), self.GREATEST_KILOBYTES)
+        self.assertLess(max(self.observation.peaks), self.GREATEST_KILOBYTES)
 
     def test_the_log_names_the_fault_and_no_secret(self):
-        for lines in self.scene.logs:
+        for lines in self.observation.logs:
             complaints = [line for line in lines if "cannot ask about" in line]
             self.assertTrue(complaints, lines)
             # One line a minute, however many sessions and attempts.
-            self.assertLessEqual(len(complaints), 2 + self.scene.logged_seconds / 60 * 2)
+            self.assertLessEqual(len(complaints), 2 + self.observation.logged_seconds / 60 * 2)
             for line in lines:
                 self.assertLess(len(line), 1_200)
                 self.assertNotRegex(line, "[\x00-\x1f\x7f-\x9f\u2028\u202e]")
@@ -279,16 +279,16 @@ class Replies(Case, unittest.TestCase):
     tries = 2
 
     def setUp(self):
-        self.scene = replies
+        self.observation = replies
 
     def test_a_session_beside_the_faulty_ones_is_asked_on(self):
-        self.assertGreater(self.scene.times_asked["sound"], 1)
+        self.assertGreater(self.observation.times_asked["sound"], 1)
 
     def test_no_end_is_told_to_the_service(self):
-        self.assertEqual(self.scene.ends_told, 0)
+        self.assertEqual(self.observation.ends_told, 0)
 
     def test_the_word_of_the_service_ends_that_session_and_no_other(self):
-        self.assertEqual(self.scene.last_orders, [("TerminateSession", self.scene.session_of_sound)])
+        self.assertEqual(self.observation.last_orders, [("TerminateSession", self.observation.session_of_sound)])
 
 
 class Connections(Case, unittest.TestCase):
@@ -296,14 +296,14 @@ class Connections(Case, unittest.TestCase):
     tries = 2
 
     def setUp(self):
-        self.scene = connections
+        self.observation = connections
 
 
 class Lasting(Case, unittest.TestCase):
     tries = 2
 
     def setUp(self):
-        self.scene = lasting
+        self.observation = lasting
 
 
 if __name__ == "__main__":

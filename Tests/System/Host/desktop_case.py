@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from host_case import ASKED, BUSY, HostTestCase
+from host_case import ASKED, BUSY, HostCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
@@ -21,7 +21,7 @@ hint false
 """
 
 
-class DesktopTestCase(HostTestCase):
+class DesktopCase(HostCase):
     release = "13-desktop"
     #: For programs of her desktop.
     screen = {"WAYLAND_DISPLAY": "wayland-1"}

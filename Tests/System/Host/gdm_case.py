@@ -12,7 +12,7 @@ import pathlib
 import re
 import time
 
-from helper_case import HelperTestCase
+from helper_case import HelperCase
 from Support.Hosts import testhost
 from Support.Hosts.terminal import READING_TIME
 from Support.Hosts.testhost import password_of
@@ -113,7 +113,7 @@ class Screen:
                 self.cancel()
 
 
-class GDMTestCase(HelperTestCase):
+class GDMCase(HelperCase):
     """`release`: 12-gdm or 13-gdm."""
 
     @classmethod

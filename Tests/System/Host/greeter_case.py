@@ -4,7 +4,7 @@ import contextlib
 import os
 import time
 
-from helper_case import HelperTestCase
+from helper_case import HelperCase
 from host_case import ASKED, shared_host
 from Support.Hosts import testhost
 from Support.Hosts.testhost import password_of
@@ -15,7 +15,7 @@ X_DESKTOP = "#!/bin/sh\nexec xss-lock -- i3lock -n\n"
 SESSIONS = "[Desktop Entry]\nType=Application\nName=test\nExec=/usr/local/bin/test-desktop\n"
 
 
-class GreeterTestCase(HelperTestCase):
+class GreeterCase(HelperCase):
     release = "13-greeters"
     #: systemd's unit of the display manager, which is its PAM service, too.
     service = ""

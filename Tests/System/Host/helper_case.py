@@ -4,7 +4,7 @@ import contextlib
 import json
 
 import pexpect
-from host_case import PATIENCE, HostTestCase
+from host_case import PATIENCE, HostCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 from Support.Service import ends
@@ -22,7 +22,7 @@ def prompt_of(user):
 PROMPT = prompt_of("alice")
 
 
-class HelperTestCase(HostTestCase):
+class HelperCase(HostCase):
     def setUp(self):
         super().setUp()
         self.host.run("systemctl", "start", "iampass-helper")

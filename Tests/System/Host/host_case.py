@@ -10,9 +10,7 @@ import time
 import unittest
 
 from Support.Hosts import testhost
-from Support.Hosts.signed_requests import close_at_the_service  # noqa: F401
-from Support.Hosts.testhost import (  # noqa: F401
-    CHOOSE_LINE, CHOOSE_PROMPT, CODE_PROMPT, GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, Phone, password_of)
+from Support.Hosts.testhost import CHOOSE_PROMPT, CODE_PROMPT, Phone
 from Support.Service.never import assert_nobody_signed_in
 
 PROJECT = pathlib.Path(__file__).resolve().parents[3]
@@ -54,7 +52,7 @@ def expired(shadow):
     return re.sub(r"(?m)^(alice:[^:]*):\d*:", r"\1:0:", shadow)
 
 
-class HostTestCase(unittest.TestCase):
+class HostCase(unittest.TestCase):
     """Each test starts with no unanswered requests remembered."""
 
     release = "12"

@@ -16,7 +16,7 @@ PHONES = "/etc/iampass/phones"
 
 
 class OfflineCase:
-    """Beside a HelperTestCase. Both ways are taken, each outage comes, and the phone has no network either."""
+    """Beside a HelperCase. Both ways are taken, each outage comes, and the phone has no network either."""
 
     ways = "phone recovery"
     offline_session = "10m"

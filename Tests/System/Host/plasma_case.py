@@ -4,7 +4,7 @@ import contextlib
 import pathlib
 import time
 
-from desktop_case import PROMPT, RUNTIME, DesktopTestCase
+from desktop_case import PROMPT, RUNTIME, DesktopCase
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 #: What the locker that is started says of PAM.
@@ -22,7 +22,7 @@ KEYBOARD = "/usr/local/bin/kwin-keyboard"
 WORDS = " ".join(f"{name}='{value}'" for name, value in SETTINGS.items())
 
 
-class KDETestCase(DesktopTestCase):
+class KDECase(DesktopCase):
     """A class that has this says which of the two it is."""
 
     release = "13-greeters"
@@ -108,7 +108,7 @@ class KDETestCase(DesktopTestCase):
         self.press(*([text] if text else []), "Return")
 
 
-class Plasma(KDETestCase):
+class Plasma(KDECase):
     """Its processes run in alice's service manager, outside of the session's scope."""
 
     kind = "wayland"

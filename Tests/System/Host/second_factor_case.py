@@ -2,7 +2,7 @@
 
 import re
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts.testhost import CHOOSE_LINE, password_of
 
 INCLUDE = "@include common-auth"
@@ -10,7 +10,7 @@ INCLUDE = "@include common-auth"
 ENTER_PROMPT = "Enter to approve on your phone: "
 
 
-class SecondFactorCase(HostTestCase):
+class SecondFactorCase(HostCase):
     def stack(self, service, *lines):
         """The service's auth lines in place of common-auth's, until the end of the context."""
         text = self.host.path(f"/etc/pam.d/{service}").read_text()

@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from host_case import HostTestCase, expired
+from host_case import HostCase, expired
 from Support.Hosts.testhost import PUSH_LINE, password_of
 
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
@@ -16,7 +16,7 @@ TRIAL = "iampass-trial"
 TRIAL_NOTES = "/etc/iampass/iampass-trial"
 
 
-class ControlTestCase(HostTestCase):
+class ControlCase(HostCase):
     def ctl(self, *words, **more):
         """Exit code and output of iampassctl without a terminal."""
         text = self.host.run("sh", "-c", 'iampassctl "$@"; echo "exit $?"', "sh", *words, timeout=120, **more)
@@ -47,7 +47,7 @@ class ControlTestCase(HostTestCase):
         self.host.run("iampassctl", "enable", "--force", timeout=60)
 
 
-class Check(ControlTestCase):
+class Check(ControlCase):
     def assert_found(self, level, pattern):
         found = self.findings(level)
         self.assertTrue([text for text in found if re.search(pattern, text)], f"{pattern} in {found}")
@@ -145,7 +145,7 @@ class Check(ControlTestCase):
         self.assertEqual(self.host.run("sh", "-c", state), before)
 
 
-class Switch(ControlTestCase):
+class Switch(ControlCase):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.enabled_again)
@@ -317,7 +317,7 @@ class Switch(ControlTestCase):
             self.assertFalse(self.host.path(DROP_IN).exists())
 
 
-class Trial(ControlTestCase):
+class Trial(ControlCase):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.enabled_again)
@@ -410,7 +410,7 @@ class Trial(ControlTestCase):
         self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
 
 
-class Audit(ControlTestCase):
+class Audit(ControlCase):
     def setUp(self):
         super().setUp()
         made = self.host.run(
@@ -457,7 +457,7 @@ class Audit(ControlTestCase):
         self.assertGreater(forged["journal"]["written_by_uid"], 0)
 
 
-class LoginTest(ControlTestCase):
+class LoginTest(ControlCase):
     def login_test(self, service, answer="approve"):
         with self.phone(answer):
             child = self.host.terminal(f"iampassctl login-test alice --service {service}", timeout=40)

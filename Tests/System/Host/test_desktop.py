@@ -8,7 +8,7 @@ import pathlib
 import time
 import unittest
 
-from helper_case import HelperTestCase
+from helper_case import HelperCase
 from Support.Hosts import testhost
 from Support.Hosts.terminal import READING_TIME
 from Support.Hosts.testhost import GREETER_PROMPT, password_of
@@ -26,7 +26,7 @@ FILES = {
 }
 
 
-class Desktop(HelperTestCase):
+class Desktop(HelperCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -6,7 +6,7 @@ import re
 import shlex
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 from hostile_variables import variables
 from Support.Hosts.testhost import CHOOSE_LINE, PUSH_LINE
 from Support.Service.late_line import without_late_line
@@ -22,7 +22,7 @@ KEPT_ALWAYS = ("SSLKEYLOGFILE", "OPENSSL_CONF", "OPENSSL_ia32cap", "SWIFT_BACKTR
 VARIABLE = re.compile(r"(?m)^\w+=.*\n?")
 
 
-class HostileEnvironment(HostTestCase):
+class HostileEnvironment(HostCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -3,14 +3,14 @@
 import re
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE, password_of
 
 PASSWORD = r"\[sudo\] password for alice: |Password: "
 CREDENTIALS = "/etc/iampass/credentials"
 
 
-class ServiceDown(HostTestCase):
+class ServiceDown(HostCase):
     def test_one_clear_line_and_then_the_password_works(self):
         with self.host.service_down():
             child = self.sudo()
@@ -39,7 +39,7 @@ class ServiceDown(HostTestCase):
             self.assertEqual(self.sudo().finish(), 0)
 
 
-class BrokenFiles(HostTestCase):
+class BrokenFiles(HostCase):
     def password_goes_on(self):
         child = self.sudo()
         child.expect(PASSWORD)
@@ -71,7 +71,7 @@ class BrokenFiles(HostTestCase):
         self.password_goes_on()
 
 
-class HostileEnvironment(HostTestCase):
+class HostileEnvironment(HostCase):
     def setUp(self):
         super().setUp()
         self.keys = "/tmp/keys-of-a-caller"
@@ -106,7 +106,7 @@ class HostileEnvironment(HostTestCase):
         self.assertIn(f"SSLKEYLOGFILE={self.keys}", child.screen)
 
 
-class Log(HostTestCase):
+class Log(HostCase):
     def test_an_approval_is_one_line_with_user_service_and_outcome(self):
         with self.phone("approve"):
             self.sudo().finish()

@@ -3,10 +3,10 @@
 import unittest
 
 import gdm_tests
-from gdm_case import GDMTestCase
+from gdm_case import GDMCase
 
 
-class OnDebian12(GDMTestCase):
+class OnDebian12(GDMCase):
     release = "12-gdm"
 
 

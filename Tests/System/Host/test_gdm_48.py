@@ -3,12 +3,12 @@
 import unittest
 
 import gdm_tests
-from gdm_case import PASSWORD_PROMPT, GDMTestCase
+from gdm_case import PASSWORD_PROMPT, GDMCase
 from keyring_case import SETTING, KeyringCase
 from Support.Hosts import testhost
 
 
-class OnDebian13(GDMTestCase):
+class OnDebian13(GDMCase):
     release = "13-gdm"
 
 

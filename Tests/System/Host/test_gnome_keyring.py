@@ -2,7 +2,7 @@
 
 import unittest
 
-from desktop_case import DesktopTestCase
+from desktop_case import DesktopCase
 from keyring_case import SETTING, KeyringCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import GREETER_PROMPT, password_of
@@ -16,7 +16,7 @@ session optional pam_gnome_keyring.so auto_start
 """
 
 
-class Keyring(KeyringCase, DesktopTestCase):
+class Keyring(KeyringCase, DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -5,7 +5,7 @@ import re
 import unittest
 
 import greeter_case
-from greeter_case import FOLDER, GreeterTestCase, Scripted
+from greeter_case import FOLDER, GreeterCase, Scripted
 from offline_case import LINK, OFFER, OPEN, OfflineCase
 from Support.Hosts.testhost import GREETER_PROMPT, PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 from Support.Service.late_line import without_late_line
@@ -25,7 +25,7 @@ FILES = {
 }
 
 
-class Offline(OfflineCase, Scripted, GreeterTestCase):
+class Offline(OfflineCase, Scripted, GreeterCase):
     """Sign-ins at the greeter without the service."""
 
     service = "greetd"
@@ -55,7 +55,7 @@ class Offline(OfflineCase, Scripted, GreeterTestCase):
         self.assert_eventually("a record is left", lambda: not self.records())
 
 
-class Greetd(Scripted, greeter_case.Greeters, GreeterTestCase):
+class Greetd(Scripted, greeter_case.Greeters, GreeterCase):
     service = "greetd"
     desktop = "^sleep 1000$"
     files = FILES

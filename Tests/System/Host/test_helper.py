@@ -5,13 +5,13 @@ import re
 import time
 import unittest
 
-from helper_case import ROOT_PROMPT, HelperTestCase, prompt_of
+from helper_case import ROOT_PROMPT, HelperCase, prompt_of
 from Support.Hosts import testhost
 from Support.Hosts.signed_requests import close_at_the_service
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 
-class Walkaway(HelperTestCase):
+class Walkaway(HelperCase):
     def test_ssh_is_gone_and_its_terminal_says_why(self):
         with self.lasting_tickets(), self.lingering(7536):
             child = self.ssh_shell()
@@ -132,7 +132,7 @@ class Walkaway(HelperTestCase):
         self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
 
 
-class Grace(HelperTestCase):
+class Grace(HelperCase):
     WARNING = "Your phone left: you are signed out in {} s unless it comes back."
 
     def test_who_comes_back_in_time_stays(self):
@@ -158,7 +158,7 @@ class Grace(HelperTestCase):
             self.assertGreater(time.monotonic() - began, 2)
 
 
-class ClosedRemotely(HelperTestCase):
+class ClosedRemotely(HelperCase):
     def test_only_that_session_of_the_user_ends(self):
         stays, goes = self.ssh_shell(), None
         first = set(self.records())
@@ -186,7 +186,7 @@ class ClosedRemotely(HelperTestCase):
         self.assertIn("no session abcdef", said)
 
 
-class Listing(HelperTestCase):
+class Listing(HelperCase):
     def test_a_session_is_listed_with_what_the_service_says(self):
         child = self.ssh_shell()
         lines = self.host.run("iampassctl", "session", "list").splitlines()
@@ -212,7 +212,7 @@ class Listing(HelperTestCase):
         self.assertIn("iampass-helper does not run", self.host.run("iampassctl", "session", "list"))
 
 
-class Sudo(HelperTestCase):
+class Sudo(HelperCase):
     def test_the_helper_tells_the_service_when_the_command_is_over(self):
         with self.phone("approve"):
             self.assertEqual(self.sudo().finish(), 0)
@@ -234,7 +234,7 @@ class Sudo(HelperTestCase):
         self.assert_eventually("the session is still live", lambda: not self.live_sessions())
 
 
-class Unit(HelperTestCase):
+class Unit(HelperCase):
     def test_it_is_confined(self):
         said = self.host.run("systemd-analyze", "security", "--no-pager", "iampass-helper", check=False)
         level = float(re.search(r"exposure level for iampass-helper.service: ([\d.]+)", said)[1])

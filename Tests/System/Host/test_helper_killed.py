@@ -4,7 +4,7 @@ import contextlib
 import json
 import unittest
 
-from helper_case import RECORDS, HelperTestCase
+from helper_case import RECORDS, HelperCase
 from host_case import PATIENCE
 from Support.Hosts import testhost
 from Support.Hosts.testhost import Phone
@@ -22,7 +22,7 @@ os.kill(int(sys.argv[1]), signal.SIGKILL)
 """
 
 
-class Killed(HelperTestCase):
+class Killed(HelperCase):
     """Bob has a phone of his own, which stays; and Alice a session that no phone opened."""
 
     @classmethod
@@ -87,7 +87,7 @@ class Killed(HelperTestCase):
         self.assert_nothing_left()
 
 
-class Departing(HelperTestCase):
+class Departing(HelperCase):
     """The helper ends between a logout and the kill of what is left of it, 5 s later."""
 
     def assert_goes_on_after(self, *verb):

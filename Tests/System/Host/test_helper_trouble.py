@@ -5,11 +5,11 @@ import re
 import time
 import unittest
 
-from helper_case import PROMPT, RECORDS, HelperTestCase
+from helper_case import PROMPT, RECORDS, HelperCase
 from Support.Service import ends
 
 
-class WhateverHappens(HelperTestCase):
+class WhateverHappens(HelperCase):
     def test_an_outage_ends_nothing(self):
         child = self.ssh_shell()
         with self.host.service_down():

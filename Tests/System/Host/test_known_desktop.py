@@ -3,7 +3,7 @@
 import re
 import unittest
 
-from desktop_case import DesktopTestCase
+from desktop_case import DesktopCase
 from Support.Hosts.testhost import password_of
 
 GREETERS = ("lightdm", "sddm", "greetd")
@@ -14,7 +14,7 @@ ASKS = r"asks +Password(, or Enter for phone)?: "
 PAM_OF_XSECURELOCK = "@include common-auth\n@include common-account\n"
 
 
-class Known(DesktopTestCase):
+class Known(DesktopCase):
     release = "13-greeters"
 
     @classmethod

@@ -6,7 +6,7 @@ Its sessions also show which lockers the helper sees, with `on_walkaway = lock`.
 import unittest
 
 import greeter_case
-from greeter_case import SESSIONS, X_DESKTOP, GreeterTestCase, Typed
+from greeter_case import SESSIONS, X_DESKTOP, GreeterCase, Typed
 
 #: As in test_desktop, for another greeter.
 CONFIGURATION = """[LightDM]
@@ -81,11 +81,11 @@ class GtkGreeter(Typed):
         self.is_asked = True
 
 
-class LightDM(GtkGreeter, greeter_case.Greeters, GreeterTestCase):
+class LightDM(GtkGreeter, greeter_case.Greeters, GreeterCase):
     pass
 
 
-class Locks(GtkGreeter, GreeterTestCase):
+class Locks(GtkGreeter, GreeterCase):
     """What the helper takes for locked, of lockers that logind's signal reaches."""
 
     files = {**GtkGreeter.files, "/usr/local/bin/lock-hint": LOCK_HINT}

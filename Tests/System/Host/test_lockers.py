@@ -4,7 +4,7 @@ import json
 import time
 import unittest
 
-from desktop_case import RUNTIME, DesktopTestCase
+from desktop_case import RUNTIME, DesktopCase
 from host_case import ASKED
 from Support.Hosts import testhost
 from Support.Hosts.testhost import password_of
@@ -216,7 +216,7 @@ class X11:
         self.alice("xdotool", "key", "Return")
 
 
-class Swaylock(ShowingNothing, Wayland, Lockers, DesktopTestCase):
+class Swaylock(ShowingNothing, Wayland, Lockers, DesktopCase):
     name = "swaylock"
     command = "swaylock -f -c 000000"
 
@@ -246,18 +246,18 @@ class Swaylock(ShowingNothing, Wayland, Lockers, DesktopTestCase):
             "sh", "-c", "find /var/lib/iampass/offline /var/lib/iampass/recovery /run/iampass/asked -type f 2>/dev/null; true")
 
 
-class Gtklock(Wayland, Lockers, DesktopTestCase):
+class Gtklock(Wayland, Lockers, DesktopCase):
     name = "gtklock"
     # Its first try may come before sway has a screen. What outlived a test that gave up would lock the next ones out.
     command = "timeout 25 sh -c 'until gtklock -d; do sleep 0.2; done'"
 
 
-class I3lock(ShowingNothing, X11, Lockers, DesktopTestCase):
+class I3lock(ShowingNothing, X11, Lockers, DesktopCase):
     name = "i3lock"
     command = "i3lock"
 
 
-class LockedHint(DesktopTestCase):
+class LockedHint(DesktopCase):
     """What logind is told, which `on_walkaway = lock` goes by."""
 
     @classmethod

@@ -2,13 +2,13 @@
 
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
 SHELL_PROMPT = r"alice@workstation[^\n]*\$ "
 
 
-class Login(HostTestCase):
+class Login(HostCase):
     def sign_in(self):
         child = self.host.login_terminal()
         child.expect("login: ")
@@ -57,7 +57,7 @@ class Login(HostTestCase):
             child.finish()
 
 
-class Su(HostTestCase):
+class Su(HostCase):
     def test_enter_and_an_approval_switch_the_user(self):
         with self.phone("approve"):
             child = self.host.terminal("su alice -c 'id -un'", user="visitor")

@@ -4,7 +4,7 @@ import time
 import unittest
 
 import test_lockers
-from desktop_case import DesktopTestCase
+from desktop_case import DesktopCase
 
 PAM = "@include common-auth\n@include common-account\n"
 
@@ -29,7 +29,7 @@ class Asking(test_lockers.X11, test_lockers.Lockers):
         return self.host.run("pgrep", "-x", self.dialog[:15], check=False).strip()
 
 
-class Xsecurelock(Asking, DesktopTestCase):
+class Xsecurelock(Asking, DesktopCase):
     name = "xsecurelock"
     dialog = "authproto_pam"
     command = ("rm -f /tmp/is-locked; XSECURELOCK_PAM_SERVICE=xsecurelock XSECURELOCK_NO_COMPOSITE=1"
@@ -66,11 +66,11 @@ class ScreenSaver(Asking):
         return self.host.run("pgrep", "-f", self.dialog, check=False).strip()
 
 
-class MateScreensaver(ScreenSaver, DesktopTestCase):
+class MateScreensaver(ScreenSaver, DesktopCase):
     name = "mate-screensaver"
 
 
-class Xfce4Screensaver(ScreenSaver, DesktopTestCase):
+class Xfce4Screensaver(ScreenSaver, DesktopCase):
     name = "xfce4-screensaver"
 
 

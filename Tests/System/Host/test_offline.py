@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from helper_case import PROMPT, HelperTestCase
+from helper_case import PROMPT, HelperCase
 from offline_case import OfflineCase
 from Support.Hosts import testhost
 
@@ -26,7 +26,7 @@ SSH = ("ip netns exec away ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile
        "-o PreferredAuthentications=keyboard-interactive alice@10.77.0.1")
 
 
-class Terminals(OfflineCase, HelperTestCase):
+class Terminals(OfflineCase, HelperCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

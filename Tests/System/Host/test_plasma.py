@@ -4,8 +4,8 @@ import time
 import unittest
 
 import test_lockers
-from helper_case import HelperTestCase
-from plasma_case import SAID, WORDS, KDETestCase, Plasma
+from helper_case import HelperCase
+from plasma_case import SAID, WORDS, KDECase, Plasma
 from Support.Hosts import testhost
 
 
@@ -53,7 +53,7 @@ class KWin(Lockers, Plasma):
     pass
 
 
-class KSMServer(Lockers, KDETestCase):
+class KSMServer(Lockers, KDECase):
     """What locks in Plasma on X, there without KWin."""
 
     kind = "x11"
@@ -67,7 +67,7 @@ class KSMServer(Lockers, KDETestCase):
             self.alice("xdotool", *(["key", named] if named else ["type", "--delay", "20", key]))
 
 
-class Walkaway(HelperTestCase, Plasma):
+class Walkaway(HelperCase, Plasma):
     def sign_in(self):
         with self.host.changed("/etc/pam.d/common-session", self.with_kind):
             terminal = self.login_shell()

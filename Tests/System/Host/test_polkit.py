@@ -2,7 +2,7 @@
 
 import unittest
 
-from desktop_case import PROMPT, DesktopTestCase
+from desktop_case import PROMPT, DesktopCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE, password_of
 from Support.Service.never import assert_refused
@@ -89,7 +89,7 @@ class Cases:
         self.assert_allowed(child)
 
 
-class Pkexec(Cases, DesktopTestCase):
+class Pkexec(Cases, DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
@@ -110,7 +110,7 @@ class Pkexec(Cases, DesktopTestCase):
         child.expect(PROMPT)
 
 
-class Sandbox(Cases, DesktopTestCase):
+class Sandbox(Cases, DesktopCase):
     """PAM as polkit's helper calls it: as root, without network."""
 
     def begin(self):
@@ -127,7 +127,7 @@ class Sandbox(Cases, DesktopTestCase):
         assert_refused(child.finish())
 
 
-class Switch(DesktopTestCase):
+class Switch(DesktopCase):
     """The broker's socket is there if a listed service needs it."""
 
     def socket_state(self):

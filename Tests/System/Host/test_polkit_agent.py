@@ -4,12 +4,12 @@ import unittest
 
 import agent_case
 import test_lockers
-from desktop_case import PROMPT, DesktopTestCase
+from desktop_case import PROMPT, DesktopCase
 
 AGENT = "polkit-mate-authentication-agent-1"
 
 
-class Agent(test_lockers.X11, agent_case.Agents, DesktopTestCase):
+class Agent(test_lockers.X11, agent_case.Agents, DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -5,7 +5,7 @@ pkexec of Debian 13."""
 import json
 import unittest
 
-from desktop_case import PROMPT, DesktopTestCase
+from desktop_case import PROMPT, DesktopCase
 from Support.HostileService.hostile_case import SECRET, TOKEN, started
 from Support.HostileService.hostile_replies import reply
 from Support.HostileService.hostile_service import HostileService
@@ -70,7 +70,7 @@ class ReadingService:
         return reply(200, json.dumps(body).encode())(stream, request)
 
 
-class CodesOfStrangers(DesktopTestCase):
+class CodesOfStrangers(DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

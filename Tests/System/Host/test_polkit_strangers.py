@@ -7,7 +7,7 @@ import threading
 import time
 import unittest
 
-from desktop_case import PROMPT, DesktopTestCase
+from desktop_case import PROMPT, DesktopCase
 from Support.Hosts.terminal import READING_TIME
 from Support.Hosts.testhost import CHOOSE_PROMPT, PUSH_LINE
 from Support.Service.never import assert_nobody_signed_in
@@ -19,7 +19,7 @@ GREATEST = 5
 PATIENCE = 120
 
 
-class Strangers(DesktopTestCase):
+class Strangers(DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

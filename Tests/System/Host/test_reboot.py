@@ -3,14 +3,14 @@
 import contextlib
 import unittest
 
-from helper_case import HelperTestCase
+from helper_case import HelperCase
 
 CREDENTIALS = "/etc/iampass/credentials"
 DATA = "/var/lib/iampass-server"
 BOOT_ID = "/proc/sys/kernel/random/boot_id"
 
 
-class Reboot(HelperTestCase):
+class Reboot(HelperCase):
     def setUp(self):
         super().setUp()
         self.assert_eventually("a session of the test before is live", lambda: not self.live_sessions())

@@ -5,7 +5,7 @@ import unittest
 
 import pexpect
 
-from helper_case import PROMPT, HelperTestCase
+from helper_case import PROMPT, HelperCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 
@@ -20,7 +20,7 @@ ROOT_BY_SSH = "/etc/ssh/sshd_config.d/0-root-of-the-tests.conf"
 SEALED = r"iampass-codes-1\.[\w-]+"
 
 
-class RecoveryCase(HelperTestCase):
+class RecoveryCase(HelperCase):
     def setUp(self):
         super().setUp()
         taken = self.configured("methods_offline = recovery", "offline_session = 10m")

@@ -2,11 +2,11 @@
 
 import shlex
 
-from helper_case import HelperTestCase
+from helper_case import HelperCase
 from Support.Hosts import debian_package
 
 
-class AfterSSH(HelperTestCase):
+class AfterSSH(HelperCase):
     # As tmux and mosh-server do: a process of its own session that holds a terminal for its child.
     ON_A_TERMINAL = "import pty, sys; pty.spawn(sys.argv[1:])"
 

@@ -3,7 +3,7 @@
 import unittest
 
 import greeter_case
-from greeter_case import SESSIONS, X_DESKTOP, GreeterTestCase, Typed
+from greeter_case import SESSIONS, X_DESKTOP, GreeterCase, Typed
 from host_case import shared_host
 
 #: SDDM's words for the X server begin with `-nolisten tcp -background none -seat seat0 vt-1`.
@@ -32,7 +32,7 @@ SEAT_OF = "c1:3"
 UDEV = "I:1\nG:master-of-seat\nG:seat\nQ:master-of-seat\nQ:seat\nV:1\n"
 
 
-class SDDM(Typed, greeter_case.Greeters, GreeterTestCase):
+class SDDM(Typed, greeter_case.Greeters, GreeterCase):
     """SDDM asks for the password first, and answers each of PAM's questions with it."""
 
     service = "sddm"

@@ -7,7 +7,7 @@ import unittest
 
 import pexpect
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts.testhost import CHOOSE_PROMPT, CODE_PROMPT, password_of
 from Support.Service.never import assert_refused
 
@@ -27,7 +27,7 @@ GRACE = "/etc/ssh/sshd_config.d/grace-of-the-tests.conf"
 OPENED = r"New session \S+ of user alice|sshd:session\): session opened for user alice"
 
 
-class Approved(HostTestCase):
+class Approved(HostCase):
     def test_enter_and_an_approval_open_a_shell_without_a_password(self):
         with self.phone("approve"):
             child = self.ssh()
@@ -78,7 +78,7 @@ class Approved(HostTestCase):
         self.assert_eventually("the session is still live", lambda: not self.live_sessions())
 
 
-class MatchCode(HostTestCase):
+class MatchCode(HostCase):
     def test_the_code_stands_in_the_prompt_and_typing_it_on_the_phone_opens_a_shell(self):
         with self.host.with_match_codes(), self.phone("approve") as phone:
             child = self.ssh()
@@ -104,7 +104,7 @@ class MatchCode(HostTestCase):
             self.assertEqual(child.finish(), 0, phone.printed)
 
 
-class Refused(HostTestCase):
+class Refused(HostCase):
     def test_a_denial_opens_nothing_and_is_one_request(self):
         with self.phone("deny") as phone:
             child = self.ssh(options="-o NumberOfPasswordPrompts=3")
@@ -147,7 +147,7 @@ class Refused(HostTestCase):
             self.assertEqual(child.finish(), 0)
 
 
-class Copying(HostTestCase):
+class Copying(HostCase):
     """By a user without a key."""
 
     FILE = "/home/alice/copied"
@@ -181,7 +181,7 @@ class Copying(HostTestCase):
         self.assertFalse(self.host.path(self.FILE).exists())
 
 
-class Names(HostTestCase):
+class Names(HostCase):
     def first_prompt(self, name):
         child = self.ssh(name)
         child.expect(r"\S[^:]*: ")
@@ -212,7 +212,7 @@ class Names(HostTestCase):
             self.assertEqual(phone.requests(), [])
 
 
-class Scripts(HostTestCase):
+class Scripts(HostCase):
     def test_pxssh_signs_in_by_password_and_rings_no_phone(self):
         for name in ("alice", "bob"):
             with self.subTest(name):
@@ -221,7 +221,7 @@ class Scripts(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 0)
 
 
-class Gone(HostTestCase):
+class Gone(HostCase):
     def assert_opens_nothing(self):
         """Neither here, now or before, nor at the service, which ends by itself what nobody collects for 30 s."""
         self.assert_eventually("the session is still live", lambda: not self.live_sessions(), 60)

@@ -4,7 +4,7 @@ phone approved is watched all the same, and ends when the phone leaves."""
 import contextlib
 import unittest
 
-from helper_case import PROMPT, HelperTestCase
+from helper_case import PROMPT, HelperCase
 from Support.Hosts import testhost
 
 SSHD = "/etc/ssh/sshd_config.d/test-service.conf"
@@ -15,7 +15,7 @@ PAM_ENV = "session required pam_env.so user_readenv=1"
 SESSIONS = "@include common-session"
 
 
-class Watched(HelperTestCase):
+class Watched(HelperCase):
     release = "13-desktop"
 
     @contextlib.contextmanager

@@ -6,7 +6,7 @@ import unittest
 
 import pexpect
 
-from host_case import HostTestCase, expired
+from host_case import HostCase, expired
 from Support.Hosts.testhost import PUSH_LINE, PUSH_LINE_WITH_CODE, password_of
 from Support.Service.never import assert_refused
 
@@ -14,7 +14,7 @@ EXPIRED = "IAMPASS: your password has expired; if you are asked for it now, type
 PASSWORD = r"\[sudo\] password for alice: |Password: "
 
 
-class Approved(HostTestCase):
+class Approved(HostCase):
     def test_an_approval_runs_the_command_and_asks_for_no_password(self):
         with self.phone("approve"):
             child = self.sudo()
@@ -54,7 +54,7 @@ class Approved(HostTestCase):
         self.assert_eventually("the session is still live", lambda: not self.live_sessions())
 
 
-class Expired(HostTestCase):
+class Expired(HostCase):
     def test_the_user_reads_why_the_old_password_is_asked_for(self):
         with self.host.changed("/etc/shadow", expired), self.phone("approve"):
             child = self.sudo()
@@ -73,7 +73,7 @@ class Expired(HostTestCase):
             self.assertEqual(self.sudo().finish(), 0)
 
 
-class Denied(HostTestCase):
+class Denied(HostCase):
     def test_a_denial_is_one_request_and_no_password_prompt(self):
         with self.phone("deny") as phone:
             child = self.sudo()
@@ -92,7 +92,7 @@ class Denied(HostTestCase):
         self.assertEqual(child.screen.count("denied on your phone"), 1, child.screen)
 
 
-class MatchCode(HostTestCase):
+class MatchCode(HostCase):
     def test_the_line_shows_the_code_at_once_and_typing_it_on_the_phone_runs_the_command(self):
         with self.host.with_match_codes(), self.phone("approve") as phone:
             child = self.sudo()
@@ -113,7 +113,7 @@ class MatchCode(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 1)
 
 
-class NotAnswered(HostTestCase):
+class NotAnswered(HostCase):
     def test_no_answer_falls_to_the_password(self):
         with self.host.module_arguments("timeout=5s"), self.phone("ignore"):
             began = time.monotonic()
@@ -141,7 +141,7 @@ class NotAnswered(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 1)
 
 
-class Interrupted(HostTestCase):
+class Interrupted(HostCase):
     def interrupt(self, phone):
         child = self.sudo()
         child.expect_exact(PUSH_LINE)
@@ -175,7 +175,7 @@ class Interrupted(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 1)
 
 
-class IgnoredInterrupt(HostTestCase):
+class IgnoredInterrupt(HostCase):
     """An ancestor has left SIGINT ignored."""
 
     def test_control_c_ends_the_wait_at_once(self):
@@ -193,7 +193,7 @@ class IgnoredInterrupt(HostTestCase):
         self.assertEqual(self.requests_at_the_service(), 1)
 
 
-class TwoAtOnce(HostTestCase):
+class TwoAtOnce(HostCase):
     WAITING = "Your phone has another request of yours; this one waits until that has ended"
 
     def test_the_second_waits_for_the_end_of_the_first(self):
@@ -214,7 +214,7 @@ class TwoAtOnce(HostTestCase):
         self.assertNotIn("REQUEST_PENDING", second.screen)
 
 
-class OtherWays(HostTestCase):
+class OtherWays(HostCase):
     def test_a_user_without_a_token_gets_the_password_prompt_alone(self):
         child = self.sudo(user="bob")
         child.expect(r"password for bob: |Password: ")

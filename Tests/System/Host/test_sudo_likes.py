@@ -2,13 +2,13 @@
 
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import PUSH_LINE, password_of
 from Support.Service.never import assert_refused
 
 
-class SudoLike(HostTestCase):
+class SudoLike(HostCase):
     release = "13-desktop"
 
     @classmethod

@@ -3,8 +3,8 @@
 import time
 import unittest
 
-from desktop_case import PROMPT, RUNTIME, SWAY, DesktopTestCase
-from helper_case import HelperTestCase
+from desktop_case import PROMPT, RUNTIME, SWAY, DesktopCase
+from helper_case import HelperCase
 from Support.Hosts.terminal import PATIENCE
 
 #: As a display manager says of its sessions; login says tty.
@@ -13,7 +13,7 @@ SESSION_TYPE = "pam_systemd.so type=wayland"
 DETACHED = "sleep 4244"
 
 
-class Sway(HelperTestCase, DesktopTestCase):
+class Sway(HelperCase, DesktopCase):
     release = "13-desktop"
 
     def sign_in(self, locker="/home/alice/lock-screen"):

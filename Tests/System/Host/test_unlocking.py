@@ -2,12 +2,12 @@
 
 import unittest
 
-from desktop_case import PROMPT, DesktopTestCase
+from desktop_case import PROMPT, DesktopCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import password_of
 
 
-class Unlock(DesktopTestCase):
+class Unlock(DesktopCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -4,7 +4,7 @@ import json
 import re
 import unittest
 
-from host_case import PROJECT, HostTestCase
+from host_case import PROJECT, HostCase
 
 PLACES = ("/etc/iampass", "/etc/iampass-server", "/etc/default/iampass-server", "/var/lib/iampass-server", "/etc/hosts")
 MANUAL = PROJECT / "packaging" / "man" / "iampass-server.8"
@@ -34,7 +34,7 @@ def manual_sections():
     return {title: commands(lines) for title, lines in plain.items()}
 
 
-class AsPrinted(HostTestCase):
+class AsPrinted(HostCase):
     def setUp(self):
         super().setUp()
         self.codes = []

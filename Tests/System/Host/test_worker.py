@@ -5,7 +5,7 @@ import re
 import shlex
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 
 UNIT = "iampass-worker"
 #: What a sign-in hears first. If no worker waits, systemd starts one.
@@ -31,7 +31,7 @@ PASSWORD = r"\[sudo\] password for alice: "
 TRIES = 12
 
 
-class WorkerTestCase(HostTestCase):
+class WorkerCase(HostCase):
     def setUp(self):
         super().setUp()
         self.host.run("systemctl", "reset-failed", f"{UNIT}.service", f"{UNIT}.socket", check=False)
@@ -74,7 +74,7 @@ class WorkerTestCase(HostTestCase):
         self.assert_eventually("the worker is left", lambda: not self.host.workers())
 
 
-class Waiting(WorkerTestCase):
+class Waiting(WorkerCase):
     def test_a_sign_in_takes_one(self):
         self.assert_signed_in(self.sign_in_by_one_that_waits())
 
@@ -150,7 +150,7 @@ class Waiting(WorkerTestCase):
         self.assert_eventually("the worker is left", lambda: not self.host.workers())
 
 
-class Confinement(WorkerTestCase):
+class Confinement(WorkerCase):
     def test_it_has_its_own_keyring_and_landlock(self):
         self.assertEqual(self.lacks(), [])
 
@@ -188,7 +188,7 @@ class Confinement(WorkerTestCase):
             self.host.run("systemctl", "restart", UNIT)
 
 
-class Unit(HostTestCase):
+class Unit(HostCase):
     def test_it_is_confined(self):
         said = self.host.run("systemd-analyze", "security", "--no-pager", UNIT, check=False)
         self.assertLess(float(re.search(rf"exposure level for {UNIT}.service: ([\d.]+)", said)[1]), 2.0)

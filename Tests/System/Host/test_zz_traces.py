@@ -12,7 +12,7 @@ import sqlite3
 import tempfile
 import unittest
 
-from host_case import HostTestCase
+from host_case import HostCase
 from Support.Hosts import testhost
 from Support.Hosts.testhost import password_of
 from Support.Service.never import MustNeverHappen
@@ -41,7 +41,7 @@ def in_database(content):
             return {row[0] for query in QUERIES for row in database.execute(query) if row[0]}
 
 
-class Traces(HostTestCase):
+class Traces(HostCase):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
