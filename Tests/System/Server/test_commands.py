@@ -103,7 +103,7 @@ class ClosedPipe(unittest.TestCase):
         self.assertEqual(world.command("application", "create", "unread").returncode, 0)
 
 
-class Settings(unittest.TestCase):
+class ApplicationSettings(unittest.TestCase):
     def test_what_is_given_changes_and_nothing_else(self):
         for words, said in (
             (("--faces", "apps"), "apps of office vouch for faces\n"),
@@ -120,7 +120,7 @@ class Settings(unittest.TestCase):
     def test_at_least_one_setting_is_given(self):
         done = world.command("application", "set", "office")
         self.assertEqual(done.returncode, USAGE, done.stderr)
-        self.assertIn("give --match-code, --faces or --phones", done.stderr)
+        self.assertIn("give --match-code, --faces, --phones or --hold-clones", done.stderr)
 
 
 class Administrators(unittest.TestCase):
