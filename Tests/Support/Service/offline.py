@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
-from Support.Service import approvals
 from Support.Service.approvals import canonical, from_base64url
 
 CURVE = ec.SECP256R1()

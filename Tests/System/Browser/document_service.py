@@ -12,7 +12,6 @@ import threading
 import types
 
 from browser_world import Authority
-from Support.Service import documents
 
 PAGE = pathlib.Path(__file__).resolve().parents[3] / "Sources/Service/IAMPASSServer/PhonePage"
 TYPES = {

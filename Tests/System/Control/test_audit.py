@@ -3,7 +3,6 @@
 The lines are what the real module writes; a journalctl of the test's own says them, mounted over the real one."""
 
 import json
-import os
 import subprocess
 import time
 import unittest

@@ -1,7 +1,6 @@
 """Real screen lockers of Debian 13, run by their user on screens without a monitor, and typed at by virtual keyboards."""
 
 import json
-import time
 import unittest
 
 from desktop_case import RUNTIME, DesktopCase

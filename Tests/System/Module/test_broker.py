@@ -3,7 +3,6 @@
 import ctypes
 import os
 import pathlib
-import socket
 import time
 import unittest
 

@@ -179,7 +179,7 @@ class Digits(Offline):
             link = self.link()
             address, _, context = link.rpartition(".")
             fields = address.split(".")
-            other = offline.approvals.canonical({**offline.parts(link)[1]["context"], "service": "harmless"})
+            other = offline.canonical({**offline.parts(link)[1]["context"], "service": "harmless"})
             encoded = offline.base64.urlsafe_b64encode(other).decode().rstrip("=")
             later = [*fields[:-2], str(int(fields[-2]) + 1), fields[-1]]
             lock = [*fields[:-1], "device"]

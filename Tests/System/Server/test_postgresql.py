@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import threading
 import time
 import unittest

@@ -5,7 +5,6 @@ import re
 import signal
 import socket
 import subprocess
-import time
 import unittest
 
 from setup_world import MODES, SERVICE_USER, SetupCase, ask, certificate_facts
