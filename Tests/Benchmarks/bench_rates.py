@@ -6,10 +6,10 @@ import os
 import sys
 import time
 
-import slow_line
 from bench_phones import Connection, Phone, Service
-from postgresql import PostgreSQL
-from two_servers import TwoServers
+from Support.Service import slow_line
+from Support.Service.postgresql import PostgreSQL
+from Support.Service.two_servers import TwoServers
 
 #: Starts a second that are asked of one server and of two, and sign-ins a second at a socket and over the network.
 LEAST_STARTS, LEAST_SIGN_INS = (250, 300), (200, 60)

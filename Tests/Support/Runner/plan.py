@@ -50,7 +50,7 @@ NEWER_POSTGRESQL_TESTS = "StorageContract|PostgreSQL|DatabaseMove|RollingUpgrade
 
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
-#: Of HOSTS, what waits for minutes and does nothing: it takes no host's place.
+#: These of HOSTS wait for minutes and do nothing: they take no place of a host.
 WAITING_HOSTS = ("host-waiting",)
 #: Files that start dozens of processes or threads at once. A browser does, too.
 CROWDED = "test_hostile_service test_one_process test_hostile_network test_floods test_hostile_routes test_several_servers".split()

@@ -11,7 +11,7 @@ from Support.Runner.sizes import git
 
 FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "last-run.json"
 #: Beside it, the logs of jobs with a test that passed at the second try alone: a green run removes its own logs, and a cause
-#: that was seen once is looked for in them. So many are kept.
+#: that was seen once is looked for in them. This many are kept at most.
 FLAKED, GREATEST_COUNT = "flaked", 20
 
 

@@ -345,7 +345,7 @@ class Console(unittest.TestCase):
 
     def searches_days_of_this_time_zone(self):
         """The form's days are the browser's, and those of the next search of the same page."""
-        browser.open(office.address + "/console/audit")
+        browser.open(world.address + "/console/audit")
         self.assertEqual([text for text in browser.each("form.search label") if "UTC" in text], [])
         day, begin = browser.script("""
             const now = new Date(), two = (number) => String(number).padStart(2, "0");

@@ -5,9 +5,9 @@ import re
 import time
 import unittest
 
-import debian_package
+from host_case import PATIENCE
 from own_host import PACKAGES, own_host
-from support import PATIENCE
+from Support.Hosts import debian_package
 
 NAME = "iampass.example.org"
 ACME = "https://127.0.0.1:14000/dir"

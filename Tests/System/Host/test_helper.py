@@ -6,7 +6,6 @@ import time
 import unittest
 
 from helper_case import ROOT_PROMPT, HelperCase, prompt_of
-from Support.Hosts import testhost
 from Support.Hosts.signed_requests import close_at_the_service
 from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 

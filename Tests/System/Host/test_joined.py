@@ -4,8 +4,9 @@ import contextlib
 import re
 import unittest
 
-from helper_case import HelperTestCase
-from support import CHOOSE_PROMPT, Phone, password_of, testhost
+from helper_case import HelperCase
+from Support.Hosts import testhost
+from Support.Hosts.testhost import CHOOSE_PROMPT, Phone, password_of
 
 DATA = "/var/lib/iampass-server"
 #: What the service shows, and what signed it.
@@ -16,7 +17,7 @@ STATE = "/home/phone/listed.json"
 SSHD = "/etc/ssh/sshd_config.d/test-host.conf"
 
 
-class Joined(HelperTestCase):
+class Joined(HelperCase):
     def setUp(self):
         super().setUp()
         put_back = contextlib.ExitStack()
@@ -76,7 +77,7 @@ class Joined(HelperTestCase):
         self.assert_eventually("the user is on the list", lambda: self.listed() == [])
         lines = [line for line in self.journal().splitlines() if "logged out user=bob" in line]
         self.assertEqual(len(lines), 2, lines)
-        # Nobody's phone is asked for bob any more.
+        # No phone is asked for bob any more.
         before = self.requests_at_the_service()
         child = self.host.terminal("ssh bob@localhost id -un", user="visitor")
         child.expect_exact(CHOOSE_PROMPT)

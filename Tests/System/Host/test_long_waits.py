@@ -4,8 +4,8 @@ so that these tests have a host of their own beside the others."""
 import time
 import unittest
 
-from helper_case import PROMPT, HelperTestCase
-from support import testhost
+from helper_case import PROMPT, HelperCase
+from Support.Hosts import testhost
 from test_offline import Terminals
 
 
@@ -28,7 +28,7 @@ class OfflineSession(Terminals):
         self.assert_nothing_left()
 
 
-class Expiry(HelperTestCase):
+class Expiry(HelperCase):
     """Sessions that are warned after half of their time. On a busy machine the other half is enough for a renewal."""
 
     def test_a_new_approval_prolongs_a_session_and_another_sudo_does_not(self):
@@ -57,7 +57,7 @@ class Expiry(HelperTestCase):
             self.assert_nothing_left()
 
 
-class HelperAway(HelperTestCase):
+class HelperAway(HelperCase):
     def test_who_leaves_while_the_helper_is_away_is_logged_out_when_it_is_back(self):
         child = self.ssh_shell()
         self.host.run("systemctl", "stop", "iampass-helper")

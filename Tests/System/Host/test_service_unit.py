@@ -1,12 +1,12 @@
 """The service's unit: systemd ends a service that hangs, and starts it again; one that may not go on is left alone."""
 
-from support import HostTestCase
+from host_case import HostCase
 
 UNIT = "iampass-server"
 DROP_IN = f"/run/systemd/system/{UNIT}.service.d/watched.conf"
 
 
-class Watched(HostTestCase):
+class Watched(HostCase):
     def setUp(self):
         super().setUp()
         self.addCleanup(self.host.start_service)

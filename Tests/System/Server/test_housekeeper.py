@@ -4,8 +4,8 @@ import re
 import signal
 import unittest
 
-from server import until
-from two_servers import TwoServers
+from Support.Service.server import until
+from Support.Service.two_servers import TwoServers
 
 
 def setUpModule():

@@ -5,10 +5,10 @@ import signal
 import socket
 import unittest
 
-import ports
-from server import ServerWorld
-from two_servers import TwoServers
-from world import PATIENCE, make_certificate, program
+from Support.Service import ports
+from Support.Service.server import ServerWorld
+from Support.Service.two_servers import TwoServers
+from Support.Service.world import PATIENCE, make_certificate, program
 
 
 def setUpModule():
