@@ -25,7 +25,8 @@ struct AnswerReplies: Sendable {
     }
   }
 
-  private func take(_ answer: AnswerStatement, _ verified: VerifiedStatement, _ call: Call) async throws -> ServiceReply {
+  private func take(_ answer: AnswerStatement, _ verified: VerifiedStatement, _ call: Call) async throws -> ServiceReply
+  {
     let check = CredentialCheck(origin: call.address.url.origin)
     let now = core.clock()
     let outcome = try await core.storage.answer(answer.session, by: verified.acting, at: now) { phone, session in
