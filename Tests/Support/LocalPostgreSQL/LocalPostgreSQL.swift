@@ -27,7 +27,7 @@ public final class LocalPostgreSQL: Sendable {
       cat >>data/postgresql.conf <<END
       listen_addresses = ''
       unix_socket_directories = '\(folder)'
-      max_connections = 500
+      max_connections = 1500
       fsync = off
       END
       as pg_ctl -D \(folder)/data -w -l \(folder)/data/log start >>log

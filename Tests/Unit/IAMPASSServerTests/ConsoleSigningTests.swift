@@ -71,9 +71,9 @@ import Testing
   @Test func theMetricsCountWhatIsNotSigned() async throws {
     let office = try await SigningOffice()
     try await office.list("bob", "carol")
-    let text = await office.fixture.service.metricsText()
+    let text = await office.fixture.service.patientMetrics()
     #expect(text.contains("iampass_unsigned_lists 1\n") && text.contains("iampass_unsigned_changes 2\n"))
     #expect(try await office.sign() == .signed)
-    #expect(await office.fixture.service.metricsText().contains("iampass_unsigned_lists 0\n"))
+    #expect(await office.fixture.service.patientMetrics().contains("iampass_unsigned_lists 0\n"))
   }
 }

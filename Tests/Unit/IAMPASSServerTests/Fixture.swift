@@ -254,3 +254,10 @@ extension ServiceReply {
         secret: secret, nonce: claim.nonce, method: request.method, address: address, status: status, body: body)
   }
 }
+
+extension SignInService {
+  /// The metrics with all that the database has, however late it is on a busy machine.
+  func patientMetrics() async -> String {
+    await StockLooks.$patience.withValue(.seconds(600)) { await metricsText() }
+  }
+}

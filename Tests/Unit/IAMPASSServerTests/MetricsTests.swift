@@ -8,7 +8,7 @@ import Testing
     let fixture = try await Fixture(engine: engine) { LosingStorage($0, losing: -1, .before) }
     let losing = try #require(fixture.service.core.storage as? LosingStorage)
     losing.setDown(true)
-    let text = await fixture.service.metricsText()
+    let text = await fixture.service.patientMetrics()
     for line in ["iampass_stock_readable 0", "iampass_storage_failures_total 1", "iampass_requests_held 0"] {
       #expect(text.contains("\n\(line)\n"), "\(line)")
     }
@@ -18,7 +18,7 @@ import Testing
       #expect(!text.contains(name), "\(name)")
     }
     losing.setDown(false)
-    let later = await fixture.service.metricsText()
+    let later = await fixture.service.patientMetrics()
     for line in ["iampass_stock_readable 1", "iampass_storage_failures_total 1", "iampass_applications 1"] {
       #expect(later.contains("\n\(line)\n"), "\(line)")
     }
@@ -31,9 +31,9 @@ import Testing
     losing.setDown(true)
     await #expect(throws: LosingStorage.ConnectionLost.self) { try await fixture.service.tidy() }
     losing.setDown(false)
-    #expect(await !fixture.service.metricsText().contains(name))
+    #expect(await !fixture.service.patientMetrics().contains(name))
     try await fixture.service.tidy()
-    let text = await fixture.service.metricsText()
+    let text = await fixture.service.patientMetrics()
     #expect(text.contains(name) && text.contains("\niampass_keeps_house 1\n"))
   }
 
@@ -88,7 +88,7 @@ import Testing
     let fixture = try await Fixture(engine: engine)
     _ = try await TestPhone.registered(in: fixture)
     _ = try await fixture.started("alice")
-    let text = await fixture.service.metricsText()
+    let text = await fixture.service.patientMetrics()
     for kind in ["read", "write", "nonce"] {
       let count = try #require(number("iampass_storage_wait_seconds_count{kind=\"\(kind)\"}", in: text), "\(kind)")
       #expect(count > 0, "\(kind)")
@@ -99,7 +99,7 @@ import Testing
     while ["read", "write", "nonce"].contains(where: {
       number("iampass_storage_waiting{kind=\"\($0)\"}", in: later) != 0
     }) {
-      later = await fixture.service.metricsText()
+      later = await fixture.service.patientMetrics()
     }
     // One file has no other servers.
     let locks = number("iampass_storage_lock_seconds_count", in: text)

@@ -56,9 +56,9 @@ import Testing
     let office = try await SigningOffice()
     try await office.list("bob")
     let name = "iampass_unsigned_since_timestamp_seconds"
-    #expect(await office.fixture.service.metricsText().contains("\n\(name) \(office.now.seconds)\n"))
+    #expect(await office.fixture.service.patientMetrics().contains("\n\(name) \(office.now.seconds)\n"))
     #expect(try await office.sign() == .signed)
-    #expect(await !office.fixture.service.metricsText().contains(name))
+    #expect(await !office.fixture.service.patientMetrics().contains(name))
   }
 
   @Test func linesAreComparedAgainOnceTheAuditHasNewsOrAMinuteIsOver() async throws {

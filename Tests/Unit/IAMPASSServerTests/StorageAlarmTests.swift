@@ -37,6 +37,6 @@ import Testing
       return await fixture.respond(request)
     }
     #expect(await left.value.status == 503)
-    #expect(await fixture.service.metricsText().contains("\niampass_storage_failures_total 0\n"))
+    #expect(await fixture.service.patientMetrics().contains("\niampass_storage_failures_total 0\n"))
   }
 }

@@ -82,7 +82,7 @@ import Testing
     try #require(fixture.service.core.storage as? SQLiteStorage)
   }
 
-  private func metrics(_ fixture: Fixture) async -> String { await fixture.service.metricsText() }
+  private func metrics(_ fixture: Fixture) async -> String { await fixture.service.patientMetrics() }
 
   /// Overwrites the first page of a table that is empty.
   private func damage(_ fixture: Fixture) async throws {
