@@ -294,7 +294,7 @@ class Kinds(Case):
         world.command("openid-client", "revoke", "office", "bank")
         audit = world.command("audit").stdout
         for event in ("credential made", "credential revoked", "asked", "approved"):
-            self.assertRegex(audit, rf'(?m)^\S+  {event}  .*host="The bank" .*credential=bank$')
+            self.assertRegex(audit, rf'(?m)^\S+  {event}  .*host="The bank" .*credential=bank  by \S+$')
 
 
 if __name__ == "__main__":
