@@ -45,6 +45,8 @@ class OfflineCase:
             child.expect(r"code (\d\d)")
             phone.type(child.match[1])
             self.assertEqual(child.finish(), 0)
+        # An outage would hold back its end, which is tried again after minutes.
+        self.assert_eventually("a record is left", lambda: not self.records())
 
     @contextlib.contextmanager
     def interface_down(self):
