@@ -65,7 +65,7 @@ enum ConsoleStyle {
       overflow-wrap: anywhere; }
     thead th { border-top: 0; color: var(--soft); font-weight: 600; overflow-wrap: normal; }
     td[data-name=What] { overflow-wrap: normal; }
-    td[data-name=By] { min-width: 7rem; }
+    td[data-name=By] { overflow-wrap: break-word; }
     td.number { font-variant-numeric: tabular-nums; }
     td form { margin: 0; }
     form { display: block; margin: 0; }
