@@ -122,9 +122,9 @@ class BrokerCase(WithBroker, SignInCase):
         self.assertEqual(self.asked(), [])
 
     def asked(self):
-        """Requests that are open, as the brokers keep them."""
+        """Requests that are open, as the brokers keep them. A broker that was killed can leave a file that is not whole."""
         folder = self.world.path("run", "asked")
-        return os.listdir(folder) if os.path.isdir(folder) else []
+        return [name for name in os.listdir(folder) if not name.endswith(".new")] if os.path.isdir(folder) else []
 
     def connected(self, uid=UID, before=lambda: None):
         """A connection of this user's to the broker. `before` runs as the user."""
