@@ -52,7 +52,7 @@ LATE = """
 
 # The page that opens after a choice of the notification's approval.
 OPENED = """
-  registration.getNotifications().then(async ([one]) => {
+  iampass.notifications(registration).then(async ([one]) => {
     const all = [], before = clients.openWindow;
     clients.openWindow = (url) => all.push(url);
     await act({ notification: one, action: "approve" });
@@ -129,13 +129,13 @@ class Worker(DevTools):
 
     def notifications(self):
         return self.run(
-            "registration.getNotifications().then((all) => all.map((one) => ({ title: one.title, body: one.body,"
+            "iampass.notifications(registration).then((all) => all.map((one) => ({ title: one.title, body: one.body,"
             " actions: one.actions.map(({ action }) => action), tag: one.tag, silent: one.silent })))")
 
     def choose(self, action):
         """What happens when an action of the notification is chosen."""
         self.run(
-            "registration.getNotifications().then(([one]) =>"
+            "iampass.notifications(registration).then(([one]) =>"
             f" act({{ notification: one, action: {json.dumps(action)} }}))")
 
 

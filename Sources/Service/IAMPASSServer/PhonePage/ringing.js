@@ -3,7 +3,7 @@ import "./shared.js";
 import { complain, find, say, show, withButtonsOff } from "./dom.js";
 import { complainOf } from "./refusals.js";
 
-const { ask, base, base64url, fromBase64url, get } = globalThis.iampass;
+const { ask, base, base64url, fromBase64url, get, notifications } = globalThis.iampass;
 
 /** Starts the service worker; null if this browser does not support one, or push. */
 async function worker() {
@@ -51,8 +51,9 @@ export class Ringing {
 
   /** Removes notifications of requests that are not open any more. */
   async tidy(account, requests) {
+    if (!this.#registration) return;
     const open = new Set(requests.map(({ session }) => session));
-    for (const one of (await this.#registration?.getNotifications()) ?? []) {
+    for (const one of await notifications(this.#registration)) {
       if (one.data?.device === account.device && !open.has(one.data.session)) one.close();
     }
   }

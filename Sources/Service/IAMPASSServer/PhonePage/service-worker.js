@@ -5,7 +5,8 @@
 importScripts("shared.js");
 
 const {
-  accounts, answerStatement, ask, base, contextPairs, fitsNotice, isForDocument, Refusal, sendAnswer, title,
+  accounts, answerStatement, ask, base, contextPairs, fitsNotice, isForDocument, notifications, Refusal, sendAnswer,
+  showNotification, title,
 } = globalThis.iampass;
 const page = new URL("phone/", base).href;
 const icon = new URL("phone/phone-icon-192.png", base).href;
@@ -104,7 +105,7 @@ async function ring(event) {
  */
 async function isOneOfMany(account, request, open) {
   const place = ({ context }) => JSON.stringify([context.host, context.service, context.remote_host]);
-  const shown = (await self.registration.getNotifications()).filter(({ data }) => data?.device === account.device);
+  const shown = (await notifications(self.registration)).filter(({ data }) => data?.device === account.device);
   for (const one of shown) if (!open.some(({ session }) => session === one.data.session)) one.close();
   return shown.some(({ data }) => (
     data.session !== request.session && place(data.request) === place(request) && Date.now() - data.at < stormPause));
@@ -116,7 +117,7 @@ function showRequest(account, request, silent) {
   const lines = [
     `For ${account.user} at ${account.application}`, ...(isDocument ? ["Open IAMPASS to read what it changes."] : facts),
   ];
-  return self.registration.showNotification(isDocument ? "To sign as an administrator" : title(request.context), {
+  return showNotification(self.registration, isDocument ? "To sign as an administrator" : title(request.context), {
     body: lines.join("\n"), tag: request.session, icon, badge: icon, silent, renotify: true, requireInteraction: true,
     data: { device: account.device, session: request.session, request, at: Date.now() },
     actions: [
@@ -133,7 +134,7 @@ function needsPage(request) {
 }
 
 function showPlain(heading, body, session) {
-  return self.registration.showNotification(heading, { body, tag: session ?? "iampass", icon, badge: icon, data: { session } });
+  return showNotification(self.registration, heading, { body, tag: session ?? "iampass", icon, badge: icon, data: { session } });
 }
 
 async function act(event) {

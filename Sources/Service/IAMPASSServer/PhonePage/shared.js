@@ -330,10 +330,43 @@ globalThis.iampass = (() => {
     return isUsual && facts.reduce((sum, { label, value }) => sum + label.length + value.length, 0) <= greatestNotice;
   }
 
+  // --- Notifications ---
+
+  /** Milliseconds that a notification waits for its turn. The phone may have frozen the page that has it. */
+  const turnPatience = 1_000;
+
+  /**
+   * Does this while neither the page nor the service worker shows or reads notifications: Chromium forgets the one that
+   * is being shown if somebody reads them meanwhile.
+   */
+  async function inTurn(work) {
+    if (!navigator.locks) return work();
+    let hasTurn = false;
+    const waiting = new AbortController();
+    const timer = setTimeout(() => waiting.abort(), turnPatience);
+    try {
+      return await navigator.locks.request("iampass notifications", { signal: waiting.signal }, () => {
+        hasTurn = true;
+        return work();
+      });
+    } catch (error) {
+      if (hasTurn) throw error;
+      return work();
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** What is shown of this phone's requests. */
+  const notifications = (registration) => inTurn(() => registration.getNotifications());
+
+  const showNotification = (registration, heading, options) => (
+    inTurn(() => registration.showNotification(heading, options)));
+
   return Object.freeze({
     base, text, base64, base64url, fromBase64url, hexadecimal, sha256, canonical, canonicalBytes, accounts, makeKey,
     makeAgreementKey, agreementAlgorithm, keyAlgorithm, signing, Refusal, get, post, ask,
     askFor, answerStatement, sendAnswer, contextPairs, documentService, escaped, fitsNotice, isCutShort, isForDocument,
-    isolated, title,
+    isolated, notifications, showNotification, title,
   });
 })();
