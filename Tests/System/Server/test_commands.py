@@ -306,9 +306,10 @@ class Hints(unittest.TestCase):
     def test_a_taken_port_names_the_option_that_chose_it(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = "127.0.0.1:%d" % taken.getsockname()[1]
-            for option, other in (("--listen", "--metrics-listen"), ("--metrics-listen", "--listen")):
+            for option, others in (("--listen", ["--metrics-listen"]), ("--metrics-listen", ["--listen"]),
+                                   ("--console-listen", ["--public-url", "https://a.example", "--listen"])):
                 done = world.command(
-                    "serve", option, address, other, "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key,
+                    "serve", option, address, *others, "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key,
                     data="other")
                 self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
                 self.assertIn(f"cannot listen on {address}: ", done.stderr)

@@ -91,6 +91,13 @@ import Testing
     #expect(try current("OPTIONS=--public-url https://a.example\n").pushProxy == nil)
   }
 
+  @Test func theConsolesAddressIsKnown() throws {
+    let options = "OPTIONS=--public-url https://a.example --console-listen 127.0.0.1:9443"
+    #expect(try current(options + "\n").consoleURL == "https://127.0.0.1:9443")
+    #expect(try current(options + " --console-url https://b.example\n").consoleURL == "https://b.example")
+    #expect(try current("OPTIONS=--public-url https://a.example\n").consoleURL == nil)
+  }
+
   @Test(arguments: ["https://a.example", "https://a.example/", "https://a.example:8443"])
   func theNameIsInTheAddress(_ url: String) throws {
     #expect(try current("OPTIONS=--public-url \(url)\n").name == PublicName("a.example"))

@@ -16,7 +16,7 @@ struct ConsoleLinkCommand: AsyncParsableCommand {
   @Option(
     name: .customLong("public-url"),
     help: ArgumentHelp(
-      "The service's address for browsers, if it differs from the clients' (default: the address of its last start).",
+      "The console's address for browsers (default: the address of the service's last start, or its --console-url).",
       valueName: "url"))
   var publicURL: String?
 

@@ -88,6 +88,19 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
+      "Serve the console here alone, with the same certificate. By default it is on --listen, beside the rest.",
+      valueName: "address:port"))
+  var consoleListen: String?
+
+  @Option(
+    name: .customLong("console-url"),
+    help: ArgumentHelp(
+      "The address that administrators' browsers use. Needed unless --console-listen is on loopback only.",
+      valueName: "url"))
+  var consoleURL: String?
+
+  @Option(
+    help: ArgumentHelp(
       "The address of a proxy whose X-Forwarded-For says who sent a request; may be given more than once.",
       valueName: "address"))
   var trustedProxy: [String] = []
@@ -115,6 +128,9 @@ struct Serve: AsyncParsableCommand {
     guard appPushURL == nil || pushAuthority != nil else {
       throw ValidationError("--app-push-url needs --push-ca")
     }
+    guard consoleURL == nil || consoleListen != nil else {
+      throw ValidationError("--console-url needs --console-listen")
+    }
     guard (0...SignInService.usualWait).contains(longestWait) else {
       throw ValidationError("--longest-wait takes 0 to \(SignInService.usualWait)")
     }
@@ -139,7 +155,8 @@ struct Serve: AsyncParsableCommand {
     let logger = try makeLogger()
     prepareProcess(logger)
     let addresses = try ServeAddresses(
-      listen: listen, metrics: metricsListen, publicURL: publicURL, proxies: trustedProxy)
+      listen: listen, metrics: metricsListen, console: (consoleListen, consoleURL), publicURL: publicURL,
+      proxies: trustedProxy)
     try await explaining {
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
       let (service, storage, unchecked) = try await makeService(tls, addresses, logger)

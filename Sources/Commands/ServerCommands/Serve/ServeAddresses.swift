@@ -6,15 +6,31 @@ import IAMPASSServer
 struct ServeAddresses: Sendable {
   let listen: ListenAddress
   let metrics: ListenAddress?
+  /// A listener for the console alone; nil: it is where the rest is.
+  let console: ListenAddress?
   let publicURL: ServerURL?
+  /// As administrators' browsers know ``console``; nil: each request's own authority counts.
+  let consoleURL: ServerURL?
   let proxies: [PeerAddress]
 
-  init(listen: String, metrics: String?, publicURL: String?, proxies: [String]) throws(CommandProblem) {
+  /// - Parameters:
+  ///   - console: what `--console-listen` and `--console-url` say.
+  init(
+    listen: String, metrics: String?, console: (listen: String?, url: String?) = (nil, nil), publicURL: String?,
+    proxies: [String]
+  ) throws(CommandProblem) {
     self.listen = try ListenAddress(listen)
     self.metrics = try metrics.map { text throws(CommandProblem) in try ListenAddress(text) }
     self.publicURL = try publicURL.map(ServerURL.init(ofOption:))
+    self.console = try console.listen.map { text throws(CommandProblem) in try ListenAddress(text) }
+    consoleURL = try console.url.map(ServerURL.init(ofConsoleOption:))
     // Otherwise clients would choose the service's name: links lead there, and signatures cover it.
     guard self.publicURL != nil || self.listen.isLoopback else { throw CommandProblem.noPublicURL(listen) }
+    if let console = self.console {
+      guard consoleURL != nil || console.isLoopback else { throw CommandProblem.noConsoleURL(console.text) }
+      // The console makes lines and links for computers and phones, which do not know its address.
+      guard self.publicURL != nil else { throw CommandProblem.consoleWithoutPublicURL }
+    }
     self.proxies = try proxies.map { text throws(CommandProblem) in
       guard let address = PeerAddress(text) else { throw CommandProblem.badProxy(text) }
       return address
@@ -40,7 +56,17 @@ extension PushProxy {
   }
 }
 
+extension ServeAddresses {
+  /// What the listener of ``listen`` takes.
+  var main: Listener { console == nil ? .everything : .allButConsole }
+}
+
 extension ServerURL {
+  /// What `--console-url` says.
+  init(ofConsoleOption text: String) throws(CommandProblem) {
+    do { try self.init(text) } catch { throw .badConsoleURL(text) }
+  }
+
   /// What `--public-url` says.
   init(ofOption text: String) throws(CommandProblem) {
     do { try self.init(text) } catch { throw .badPublicURL(text) }

@@ -38,7 +38,7 @@ struct ServerRun: Sendable {
   /// database that this one cannot work with.
   func run() async throws {
     iampass_map_large_blocks(Self.largeBlock)
-    let server = HTTPServer(service: service, logger: logger)
+    let server = HTTPServer(service: service, listener: addresses.main, logger: logger)
     let stopping = try Signals([SIGTERM, SIGINT])
     let renewing = try Signals([SIGHUP])
     let (listening, begun) = AsyncStream<Never>.makeStream()
@@ -82,8 +82,19 @@ struct ServerRun: Sendable {
   }
 
   private func serve(_ server: HTTPServer, _ begun: AsyncStream<Never>.Continuation) async throws {
+    let coming = ListenersToCome(addresses.console == nil ? 1 : 2)
+    let onListening: @Sendable (String?) -> Void = { status in
+      guard let status = coming.isLast(status) else { return }
+      systemd.ready(status)
+      // The start needed many pages of the program that the work does not.
+      iampass_give_back_pages()
+      begun.finish()
+    }
     try await withThrowingTaskGroup { group in
-      group.addTask { try await listen(with: server, begun) }
+      group.addTask { try await listen(with: server, onListening) }
+      if let console = addresses.console {
+        group.addTask { try await listenForConsole(on: console, beside: server, onListening) }
+      }
       if let address = addresses.metrics {
         let metrics = MetricsServer(service: service, logger: logger)
         group.addTask { try await listen(with: metrics, on: address) }
@@ -94,22 +105,41 @@ struct ServerRun: Sendable {
     }
   }
 
-  /// - Parameter begun: ends once it listens.
-  private func listen(with server: HTTPServer, _ begun: AsyncStream<Never>.Continuation) async throws {
+  private func listen(with server: HTTPServer, _ onListening: @escaping @Sendable (String?) -> Void) async throws {
     let address = addresses.listen
-    do {
-      try await server.run(host: address.host, port: address.port, tls: tls.configuration) { port in
-        logger.notice("listening on https://\(address.urlHost):\(port)")
-        systemd.ready("Serves on https://\(address.urlHost):\(port)")
-        rememberAddress(port: port)
-        // The start needed many pages of the program that the work does not.
-        iampass_give_back_pages()
-        begun.finish()
+    try await listen(with: server, on: address, "--listen") { port in
+      logger.notice("listening on https://\(address.urlHost):\(port)")
+      remember(public: addresses.publicURL?.description)
+      if addresses.console == nil {
+        remember(forBrowsers: addresses.publicURL?.description ?? address.usualURL(port: port))
       }
+      onListening("Serves on https://\(address.urlHost):\(port)")
+    }
+  }
+
+  private func listenForConsole(
+    on address: ListenAddress, beside server: HTTPServer, _ onListening: @escaping @Sendable (String?) -> Void
+  ) async throws {
+    let console = server.another(for: .console(url: addresses.consoleURL))
+    try await listen(with: console, on: address, "--console-listen") { port in
+      logger.notice("console on https://\(address.urlHost):\(port)/console")
+      remember(forBrowsers: addresses.consoleURL?.description ?? address.usualURL(port: port))
+      onListening(nil)
+    }
+  }
+
+  /// - Parameter option: what names the address.
+  private func listen(
+    with server: HTTPServer, on address: ListenAddress, _ option: String,
+    _ onListening: @escaping @Sendable (Int) -> Void
+  ) async throws {
+    do {
+      try await server.run(
+        host: address.host, port: address.port, tls: tls.configuration, onListening: onListening)
     } catch is CancellationError {
       return
     } catch {
-      throw CommandProblem.notListening(on: address.text, option: "--listen", detail: "\(error)")
+      throw CommandProblem.notListening(on: address.text, option: option, detail: "\(error)")
     }
   }
 
@@ -146,18 +176,24 @@ struct ServerRun: Sendable {
     }
   }
 
-  /// For the commands beside the service, which make links to it.
-  private func rememberAddress(port: Int) {
-    let known = addresses.publicURL?.description
-    let address = known ?? addresses.listen.usualURL(port: port)
+  /// For the commands beside the service, which make links for phones and computers.
+  private func remember(public address: String?) {
+    remember(address) { try await storage.setPublicAddress(address) }
+  }
+
+  /// For the commands beside the service, which make links to the console.
+  private func remember(forBrowsers address: String) {
+    remember(address) { try await storage.setServiceAddress(address) }
+  }
+
+  private func remember(_ address: String?, _ store: @escaping @Sendable () async throws -> Void) {
     Task {
       do {
-        try await storage.setServiceAddress(address)
-        try await storage.setPublicAddress(known)
+        try await store()
       } catch {
         logger.warning(
           "the commands that make links do not learn the service's address: the storage failed",
-          metadata: ["address": "\(address)", "error": "\(DisplayText.sanitized("\(error)"))"])
+          metadata: ["address": "\(address ?? "-")", "error": "\(DisplayText.sanitized("\(error)"))"])
       }
     }
   }

@@ -16,6 +16,8 @@ struct CurrentSetup: Sendable, Equatable {
   let publicURL: String?
   let pushContact: String?
   let pushProxy: String?
+  /// As administrators' browsers know the console, if it has a listener of its own; nil: as clients know the service.
+  let consoleURL: String?
   /// The name and the port in ``publicURL``; nil without it.
   let name: PublicName?
   let listen: String?
@@ -28,6 +30,8 @@ struct CurrentSetup: Sendable, Equatable {
       publicURL = try settings.option(.publicURL)
       pushContact = try settings.option(.pushContact)
       pushProxy = try settings.option(.pushProxy)
+      let console = try settings.option(.consoleListen).flatMap { try? ListenAddress($0) }
+      consoleURL = try settings.option(.consoleURL) ?? console.map { $0.usualURL(port: $0.port) }
       listen = try settings.value(.listen)
       certificate = try Self.certificate(settings, folder)
     } catch { throw CommandProblem(error) }

@@ -54,6 +54,8 @@ struct ServiceSettings: Sendable, Equatable {
     case publicURL = "--public-url"
     case pushContact = "--push-contact"
     case pushProxy = "--push-proxy"
+    case consoleListen = "--console-listen"
+    case consoleURL = "--console-url"
   }
 
   /// An option's value; nil without it.

@@ -12,6 +12,8 @@ struct SetupAnswers {
 
   let name: PublicName
   let publicURL: String
+  /// As administrators' browsers know the console.
+  let consoleURL: String
   /// As `--push-contact`; nil: the public address is the contact.
   let pushContact: PushContact?
   /// As `--push-proxy`; nil: push services are reached directly.
@@ -33,6 +35,7 @@ struct SetupAnswers {
     // What is there stays, unless it was asked to be another.
     let isSame = command.name == nil && command.listen == nil
     publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
+    consoleURL = current.consoleURL ?? publicURL
     pushContact = try PushContact(ofOption: command.pushContact ?? current.pushContact)
     pushProxy = try PushProxy(ofOption: command.pushProxy ?? current.pushProxy)
     certificate = try Self.certificate(command, current, name, questions)

@@ -183,16 +183,17 @@ struct SetupWork {
     let change = try folder.openedChange()
     try ActingUser.become(ownerOf: places.data)
     let url = try ServerURL(ofOption: answers.publicURL)
+    let console = try ServerURL(ofConsoleOption: answers.consoleURL)
     // The commands that make links know the address before the first start.
     let storage = try SQLiteStorage(folder: places.data)
-    try await storage.setServiceAddress(answers.publicURL)
+    try await storage.setServiceAddress(answers.consoleURL)
     try await storage.setPublicAddress(answers.publicURL)
     for name in answers.administrators { try await invite(name, storage, url) }
     try await tellOfSigning(storage)
     try await warnOfOne(storage)
     let code = try await storage.createConsoleLink(at: storage.now())
     Terminal.say("\nThe console, for one browser, within ten minutes:")
-    Terminal.say("  " + url.route(["console", "enter", code.exposedValue]))
+    Terminal.say("  " + console.route(["console", "enter", code.exposedValue]))
     try await tellOfComputers(joiningBy: anchor, storage, url, authority: authority)
     if authority == folder.authority {
       Terminal.say("Phones must trust the authority too: import \(folder.authority) on each.")

@@ -26,6 +26,23 @@ extension CommandProblem {
       message: "\(text) is not a public address", hint: "for example https://iampass.example.org", exitCode: EX_USAGE)
   }
 
+  static func badConsoleURL(_ text: String) -> CommandProblem {
+    CommandProblem(
+      message: "\(text) is not an address of a console",
+      hint: "for example --console-url https://iampass-console.example.org:9443", exitCode: EX_USAGE)
+  }
+
+  static func noConsoleURL(_ listen: String) -> CommandProblem {
+    CommandProblem(
+      message: "\(listen) is not on loopback only, and --console-url does not say which address browsers use",
+      hint: "for example --console-url https://iampass-console.example.org:9443, or --console-listen 127.0.0.1:9443",
+      exitCode: EX_USAGE)
+  }
+
+  static let consoleWithoutPublicURL = CommandProblem(
+    message: "--console-listen needs --public-url, which the console's links for computers and phones begin with",
+    hint: "for example --public-url https://iampass.example.org:8443", exitCode: EX_USAGE)
+
   static func badPushContact(_ text: String) -> CommandProblem {
     CommandProblem(
       message: "\(DisplayText.sanitized(text)) is not an address that push services can write to",

@@ -11,6 +11,8 @@ public struct ServiceRequest: Sendable {
   public let body: [UInt8]
   /// The numeric address that the connection came from, if it is known.
   public let peer: String?
+  /// What it came by.
+  var listener = Listener.everything
   /// Calls back once the client has gone; for requests that are held.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
   /// Called once the client has proven who it is.

@@ -33,7 +33,7 @@ struct Router: Sendable {
 
   func respond(to request: ServiceRequest) async -> ServiceReply {
     let start = ContinuousClock.now
-    let address = addresses.address(authority: request.authority)
+    let address = address(of: request)
     let target = address.flatMap { RequestTarget($0.routed(request.target)) }
     let route = target.flatMap { Route(path: $0.path) }
     let reply = await reply(to: request, address, target, route)
@@ -41,11 +41,17 @@ struct Router: Sendable {
     return reply
   }
 
+  /// The service as the request's client knows it; nil for an authority that cannot be read.
+  private func address(of request: ServiceRequest) -> PublicAddress? {
+    guard case .console(let url) = request.listener else { return addresses.address(authority: request.authority) }
+    return PublicAddress(configured: url, authority: request.authority)
+  }
+
   private func reply(
     to request: ServiceRequest, _ address: PublicAddress?, _ target: RequestTarget?, _ route: Route?
   ) async -> ServiceReply {
     guard let address, let target else { return .refused(.badRequest) }
-    guard let route else { return .refused(.notFound) }
+    guard let route, request.listener.takes(route) else { return .refused(.notFound) }
     guard request.method == route.method || route.isConsole else {
       return .refused(.methodNotAllowed).adding("Allow", route.method)
     }
@@ -96,7 +102,7 @@ struct Router: Sendable {
       try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
     case .session(let route): try await reply(to: route, call)
     case .phone(let route): try await devices.reply(to: route, call)
-    case .door: .leadingToPage(call)
+    case .door: call.request.listener.isForConsole ? .leadingToConsole(call) : .leadingToPage(call)
     case .phoneFile(let name): .phoneFile(name, call)
     }
   }

@@ -56,9 +56,12 @@ extension ServiceReply {
   }
 
   /// Shows a browser that was given the service's bare address the way to the page.
-  static func leadingToPage(_ call: Call) -> ServiceReply {
-    ServiceReply(
-      302, [], headers: [("Location", call.address.url.route(["phone", ""])), ("Cache-Control", "no-store")])
+  static func leadingToPage(_ call: Call) -> ServiceReply { leading(to: ["phone", ""], call) }
+
+  static func leadingToConsole(_ call: Call) -> ServiceReply { leading(to: ["console"], call) }
+
+  private static func leading(to path: [String], _ call: Call) -> ServiceReply {
+    ServiceReply(302, [], headers: [("Location", call.address.url.route(path)), ("Cache-Control", "no-store")])
   }
 
   /// A file of a page, or 304 for a browser that has it already.

@@ -1,6 +1,7 @@
 import HTTPTypes
 import Hummingbird
 import HummingbirdCore
+import IAMPASSProtocol
 import Logging
 import NIOCore
 import NIOPosix
@@ -19,14 +20,26 @@ public struct HTTPServer: Sendable {
   private static let takingTime: Int64 = 30
 
   private let service: SignInService
+  private let listener: Listener
   private let logger: Logger
-  private let requests = RequestsAtWork()
+  private let requests: RequestsAtWork
   private let connections = OpenConnections(.service)
 
-  public init(service: SignInService, logger: Logger) {
+  /// - Parameter listener: which requests it takes.
+  public init(service: SignInService, listener: Listener = .everything, logger: Logger) {
+    self.init(service, listener, RequestsAtWork(), logger)
+  }
+
+  private init(_ service: SignInService, _ listener: Listener, _ requests: RequestsAtWork, _ logger: Logger) {
     self.service = service
+    self.listener = listener
+    self.requests = requests
     self.logger = logger
   }
+
+  /// Another listener of the same service, with connections of its own: strangers who keep this one busy close none there.
+  /// A drain is one for both.
+  public func another(for listener: Listener) -> HTTPServer { HTTPServer(service, listener, requests, logger) }
 
   /// Serves until the task is cancelled.
   ///
@@ -36,7 +49,7 @@ public struct HTTPServer: Sendable {
   ) async throws {
     var http1 = HTTP1Channel.Configuration(
       additionalChannelHandlers: [
-        DepartureHandler(), FramingCheck(publicURL: service.publicURL),
+        DepartureHandler(), FramingCheck(publicURL: publicURL),
         SlowReaderHandler(time: .seconds(Self.takingTime)),
       ], idleTimeout: .seconds(Self.idleTime))
     http1.httpDecoder = .init(
@@ -58,6 +71,11 @@ public struct HTTPServer: Sendable {
       onServerRunning: { channel in onListening(channel.localAddress?.port ?? port) },
       logger: frameworkLogger)
     try await application.run()
+  }
+
+  /// As this listener's clients know the service; nil: each request's own authority counts.
+  private var publicURL: ServerURL? {
+    if case .console(let url) = listener { url } else { service.publicURL }
   }
 
   /// The framework's own words about starts, connections and stops are for developers; its failures are thrown too.
@@ -91,8 +109,14 @@ public struct HTTPServer: Sendable {
   private var streams: StreamExchange.Service {
     StreamExchange.Service(
       requests: requests, takingTime: Self.takingTime,
-      reply: { [service] request in await service.respond(to: request) },
+      reply: { request in await respond(to: request) },
       onProof: { [connections] in connections.proven($0) })
+  }
+
+  private func respond(to request: ServiceRequest) async -> ServiceReply {
+    var request = request
+    request.listener = listener
+    return await service.respond(to: request)
   }
 
   /// Answers a request of HTTP/1.1.
@@ -108,7 +132,7 @@ public struct HTTPServer: Sendable {
       reply = refusal.reply.adding("Connection", "close")
       logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
     case .success(let body):
-      reply = await service.respond(
+      reply = await respond(
         to: ServiceRequest(request.head, body: body, channel: context.channel) {
           connections.proven(context.channel)
         })

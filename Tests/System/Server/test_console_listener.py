@@ -1,0 +1,66 @@
+"""The console on a listener of its own: there alone, and nothing else there."""
+
+import re
+import unittest
+import urllib.parse
+
+from Support.Service import ports
+from Support.Service.server import USAGE, ServerWorld, until
+
+PUBLIC = "https://iampass.example.org:8443"
+
+
+def setUpModule():
+    global world
+    world = ServerWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve_alone("--public-url", PUBLIC, "--console-listen", f"127.0.0.1:{ports.take()}")
+    world.console = re.search(r"https://[0-9.:]+", world.server.wait_for("console on https")).group(0)
+
+
+class Listeners(unittest.TestCase):
+    def found(self, path, address):
+        return world.get(path, address=address, headers={"Accept": "text/html"})[0] != 404
+
+    def test_each_has_its_own_and_nothing_of_the_other(self):
+        for path in ("/console/sign-in", "/console/style.css"):
+            self.assertEqual((self.found(path, world.console), self.found(path, world.address)), (True, False), path)
+        for path in ("/phone/app.js", "/.well-known/iampass", "/healthz"):
+            self.assertEqual((self.found(path, world.console), self.found(path, world.address)), (False, True), path)
+
+    def test_what_changes_something_is_not_found_at_the_other(self):
+        for path, address in (("/console/sign-in", world.address), ("/device/v1/answer", world.console),
+                              ("/management/add_users/x", world.console)):
+            self.assertEqual(world.get(path, "POST", b"{}", address=address)[0], 404, path)
+
+    def test_the_link_for_the_first_browser_leads_to_it(self):
+        until(lambda: world.console in world.command("console-link").stdout, "the console's own address")
+        link = urllib.parse.urlsplit(world.command("console-link").stdout.strip())
+        status, headers, text = world.get(link.path, address=f"{link.scheme}://{link.netloc}")
+        self.assertEqual(status, 200, text)
+        self.assertIn("Content-Security-Policy", headers)
+
+    def test_links_for_phones_lead_to_the_service(self):
+        link = world.command("administrator", "add", "grace", "--role", "admin").stdout.split()[-1]
+        self.assertTrue(link.startswith(PUBLIC + "/"), link)
+
+
+class Refused(unittest.TestCase):
+    def serve(self, *more):
+        done = world.command(
+            "serve", "--listen", "127.0.0.1:0", "--tls-cert", world.certificate, "--tls-key", world.key, *more, data="other")
+        self.assertEqual(done.returncode, USAGE, done.stderr)
+        return done.stderr
+
+    def test_what_browsers_or_clients_would_have_to_guess(self):
+        self.assertIn("--console-url", self.serve("--public-url", PUBLIC, "--console-listen", "0.0.0.0:9443"))
+        self.assertIn("--public-url", self.serve("--console-listen", "127.0.0.1:0"))
+        self.assertIn("needs --console-listen", self.serve("--console-url", "https://console.example.org"))
+
+    def test_a_name_that_is_none(self):
+        said = self.serve("--public-url", PUBLIC, "--console-listen", "127.0.0.1:0", "--console-url", "console")
+        self.assertIn("not an address of a console", said)
+
+
+if __name__ == "__main__":
+    unittest.main()
