@@ -57,7 +57,7 @@ class Refused(unittest.TestCase):
         self.assertIn("--public-url", self.serve("--console-listen", "127.0.0.1:0"))
         self.assertIn("needs --console-listen", self.serve("--console-url", "https://console.example.org"))
 
-    def test_a_name_that_is_none(self):
+    def test_an_address_that_is_not_a_url(self):
         said = self.serve("--public-url", PUBLIC, "--console-listen", "127.0.0.1:0", "--console-url", "console")
         self.assertIn("not an address of a console", said)
 

@@ -81,6 +81,18 @@ import Testing
     #expect(rings == [true, false, false])
   }
 
+  @Test func noneIsMadeForAComputerThatHasGone() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    let asked = try fixture.startRequest("alice")
+    let request = ServiceRequest(
+      method: asked.method, target: asked.target, authority: asked.authority, headers: asked.headers, body: asked.body,
+      hasLeft: { true })
+    #expect(await fixture.respond(request).status == 503)
+    // Otherwise it would have to wait for the first one.
+    _ = try await fixture.started("alice")
+  }
+
   @Test func anUnsignedNameDoesNotCount() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)

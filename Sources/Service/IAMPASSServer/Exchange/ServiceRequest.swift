@@ -15,6 +15,8 @@ public struct ServiceRequest: Sendable {
   var listener = Listener.everything
   /// Calls back once the client has gone; for requests that are held.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Whether the client has gone: nobody would read the reply.
+  let hasLeft: @Sendable () -> Bool
   /// Called once the client has proven who it is.
   let onProof: @Sendable () -> Void
 
@@ -22,6 +24,7 @@ public struct ServiceRequest: Sendable {
     method: String, target: String, authority: String?, headers: [(name: String, value: String)] = [],
     body: [UInt8] = [], peer: String? = nil,
     onDeparture: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { _ in },
+    hasLeft: @escaping @Sendable () -> Bool = { false },
     onProof: @escaping @Sendable () -> Void = {}
   ) {
     self.method = method
@@ -31,6 +34,7 @@ public struct ServiceRequest: Sendable {
     self.body = body
     self.peer = peer
     self.onDeparture = onDeparture
+    self.hasLeft = hasLeft
     self.onProof = onProof
   }
 

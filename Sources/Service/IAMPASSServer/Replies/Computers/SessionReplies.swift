@@ -15,7 +15,10 @@ struct SessionReplies: Sendable {
     case .success(let ask):
       let now = core.clock()
       let start = try await core.storage.start(ask, at: now) { record in
-        StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+        // It may have waited. A session that its computer never hears of would ring the phone for nothing, and keep the
+        // user's next request waiting.
+        if call.request.hasLeft() { throw CancellationError() }
+        return StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
       }
       if let boot = start.boot { announce(boot, of: starter) }
       switch start.outcome {

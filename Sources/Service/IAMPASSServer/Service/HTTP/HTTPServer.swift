@@ -156,6 +156,7 @@ extension ServiceRequest {
       method: head.method.rawValue, target: head.path ?? "", authority: head.authority,
       headers: head.headerFields.map { ($0.name.rawName, $0.value) }, body: body,
       peer: channel.remoteAddress?.ipAddress,
-      onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } }, onProof: onProof)
+      onDeparture: { action in channel.closeFuture.whenComplete { _ in action() } },
+      hasLeft: { !channel.isActive }, onProof: onProof)
   }
 }
