@@ -1,5 +1,5 @@
-/// The helper's log: one line an event, never with a secret.
+/// The helper's log: one line for each event, and no secrets.
 public protocol HelperLog: AnyObject {
-  /// - Parameter priority: of syslog(3).
+  /// - Parameter priority: a level of syslog(3).
   func write(_ priority: Int32, _ text: String)
 }

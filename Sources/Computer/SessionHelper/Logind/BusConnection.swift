@@ -4,10 +4,10 @@ import Glibc
 import HostSystem
 import IAMPASSClient
 
-/// One connection to the system bus, from its start to its loss; it is never taken up again. Nothing here waits longer
-/// than it is told.
+/// One connection to the system bus, from its start until it is lost. A lost connection is not reused. No function
+/// waits beyond the deadline that it is given.
 final class BusConnection {
-  /// What signals are asked for. The bus itself checks the sender of what is sent to everyone.
+  /// The signals that the bus passes on to the helper. The bus itself checks the sender of a broadcast signal.
   private static let rules = [
     rule(sender: "org.freedesktop.login1", interface: BusObject.logind.interface, "SessionRemoved"),
     rule(sender: "org.freedesktop.login1", interface: BusObject.logind.interface, "PrepareForSleep"),
@@ -15,7 +15,7 @@ final class BusConnection {
       + ",arg0='org.freedesktop.login1'",
   ]
 
-  /// Kept by sd-bus in the callbacks below, so at an address of its own.
+  /// sd-bus keeps a pointer to it for the callbacks below, so it has a fixed address.
   private struct Rules {
     var installed = 0
     var refused = false
@@ -26,7 +26,7 @@ final class BusConnection {
 
   /// Begins to connect; ``isReady`` says when that is done.
   ///
-  /// - Parameter address: nil is the system bus; tests have one of their own.
+  /// - Parameter address: nil is the system bus. Tests give the address of another bus.
   init(address: String?) throws(LogindError) {
     var made: OpaquePointer?
     let code = address.map { Self.open($0, &made) } ?? sd_bus_open_system(&made)
@@ -49,7 +49,7 @@ final class BusConnection {
 
   // SAFETY: for all below, the bus and `rules` live as long as this object.
 
-  /// -1 once it is lost.
+  /// -1 once the connection is lost.
   var descriptor: Int32 { max(sd_bus_get_fd(bus), -1) }
 
   /// poll(2)'s bits, which epoll(7) has too.
@@ -66,7 +66,7 @@ final class BusConnection {
   /// Whether the bus has greeted us and knows which signals we want.
   var isReady: Bool { sd_bus_is_ready(bus) > 0 && rules.pointee.installed == Self.rules.count }
 
-  /// Does what can be done without waiting; nil: nothing is left to do.
+  /// Takes one step that does not wait. Returns nil if nothing is left to do.
   func process() throws(LogindError) -> BusStep? {
     var message: OpaquePointer?
     // SAFETY: the bus is alive; a stored message comes with a reference.
@@ -77,9 +77,10 @@ final class BusConnection {
     return code > 0 ? .done : nil
   }
 
-  /// Sends a call and waits for its answer. Signals that come meanwhile are kept for ``process()``.
+  /// Sends a call and waits for its answer. Signals that arrive meanwhile are kept for ``process()``.
   ///
-  /// sd_bus_call(3) on a bus that has not greeted us yet waits for that without a bound, so only for a ready bus.
+  /// Call it on a ready bus alone: before the bus has sent its greeting, sd_bus_call(3) waits for the greeting without
+  /// a bound.
   func call(_ message: BusMessage, until deadline: MonotonicInstant) throws(BusCallError) -> BusMessage {
     let left = deadline.milliseconds(since: .now())
     guard left > 0 else { throw .lost(Self.noAnswer) }
@@ -90,14 +91,14 @@ final class BusConnection {
     defer { sd_bus_error_free(&error) }
     if code >= 0, let reply { return BusMessage(owning: reply) }
     guard sd_bus_is_open(bus) > 0 else { throw .lost(Self.text(code)) }
-    // The clock decides: -ETIMEDOUT also stands for the bus's own word that a service died before it answered.
+    // The clock decides: the bus also answers -ETIMEDOUT if a service died before it answered.
     guard MonotonicInstant.now() < deadline else { throw .lost(Self.noAnswer) }
     throw .answered(
       name: error.name.map { String(cString: $0) } ?? Self.text(code),
       text: error.message.map { String(cString: $0) } ?? "")
   }
 
-  /// A call that waits for nothing but its bus.
+  /// Makes a call to send later. This does not wait.
   func message(_ member: String, on object: BusObject, _ arguments: [BusArgument]) throws(LogindError) -> BusMessage {
     guard let message = BusMessage.call(member, on: object, arguments: arguments, bus: bus) else {
       throw .notReached("no message can be made")
@@ -135,7 +136,7 @@ final class BusConnection {
 
   private static func text(_ code: Int32) -> String { String(cString: strerror(-code)) }
 
-  /// Leaves a signal to whom sd_bus_process(3) returns it.
+  /// Handles no signal itself, so that sd_bus_process(3) returns each one to its caller.
   private static let passOn: sd_bus_message_handler_t = { _, _, _ in 0 }
 
   private static let ruleInstalled: sd_bus_message_handler_t = { reply, rules, _ in

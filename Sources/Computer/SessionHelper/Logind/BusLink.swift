@@ -1,16 +1,16 @@
 import HostSystem
 import IAMPASSClient
 
-/// The system bus over all its connections: a lost one is taken up again after a pause.
+/// The system bus. If the connection is lost, a new one is made after a pause.
 final class BusLink {
-  /// Messages that are looked at before the caller has its turn again.
+  /// The greatest number of messages that are read in one turn.
   private static let greatestBatch = 256
 
   /// Why there is no bus; nil if there is one.
   private(set) var failure: LogindError?
 
   private let address: String?
-  /// Milliseconds that the bus has to greet us.
+  /// The time that the bus has for its greeting, in milliseconds.
   private let bound: Int64
   private var connection: BusConnection?
   private var readyBy = MonotonicInstant(nanoseconds: 0)
@@ -29,14 +29,14 @@ final class BusLink {
 
   /// When ``takeNews(at:)`` has something to do although the descriptor is silent; nil: never.
   var deadline: MonotonicInstant? {
-    // Left here by a call.
+    // A call has left these here.
     guard news.isEmpty else { return MonotonicInstant(nanoseconds: 0) }
     guard let connection else { return pause.end ?? MonotonicInstant(nanoseconds: 0) }
     guard !wasReady else { return connection.deadline }
     return connection.deadline.map { min($0, readyBy) } ?? readyBy
   }
 
-  /// What came since the last time. Never waits.
+  /// What has arrived since the last call. Does not wait.
   func takeNews(at now: MonotonicInstant) -> [BusNews] {
     if connection == nil, pause.isOver(at: now) { connect(at: now) }
     if let connection {
@@ -47,8 +47,8 @@ final class BusLink {
     return news
   }
 
-  /// Calls, and waits for the answer until `end`. No answer drops the connection, so that a stuck bus costs one bound
-  /// a pause and not one a call.
+  /// Calls, and waits for the answer until `end`. Without an answer the connection is dropped, so that a bus that hangs
+  /// delays one call for each pause, and not each call.
   func call(
     _ member: String, on object: BusObject, _ arguments: [BusArgument], until end: MonotonicInstant
   ) throws(LogindError) -> BusMessage {
@@ -122,7 +122,7 @@ final class BusLink {
 }
 
 enum BusNews {
-  /// There is a connection, which tells of signals from now on.
+  /// There is a connection, and signals arrive from now on.
   case ready
   case message(BusMessage)
 }

@@ -1,6 +1,7 @@
 import CSystemd
 
-/// A message of the bus (sd-bus(3)), kept as long as this is. What cannot be read gives nil, and nothing after it can.
+/// A message of the bus (sd-bus(3)), which is freed with this object. A value that cannot be read gives nil, and so do
+/// all values after it.
 final class BusMessage {
   let pointer: OpaquePointer
 
@@ -10,7 +11,7 @@ final class BusMessage {
   // SAFETY: the reference is this object's own.
   deinit { sd_bus_message_unref(pointer) }
 
-  /// A call that is not sent yet; nil where memory or the bus is gone.
+  /// A call that is not sent yet; nil if memory or the bus is gone.
   static func call(
     _ member: String, on object: BusObject, arguments: [BusArgument], bus: OpaquePointer
   ) -> BusMessage? {
@@ -24,14 +25,14 @@ final class BusMessage {
     return arguments.allSatisfy { $0.append(to: made) } ? message : nil
   }
 
-  /// Whether it is this signal, sent to everyone. Any user may send one that looks like it to us alone, past our match
-  /// rules and so past the check of its sender.
+  /// Whether it is this signal, and a broadcast. Any user may send the same signal to us alone. That one passes by our
+  /// match rules, and so by the check of its sender.
   func isBroadcast(_ member: String, of interface: String) -> Bool {
     // SAFETY: the message is alive.
     sd_bus_message_is_signal(pointer, interface, member) > 0 && sd_bus_message_get_destination(pointer) == nil
   }
 
-  /// `s` or `o`.
+  /// Reads a value of type `s` (a text) or `o` (an object's path).
   func string(_ type: Character = "s") -> String? {
     var text: UnsafePointer<CChar>?
     // SAFETY: types `s` and `o` store a pointer to text that lives as long as the message; it is copied here.
@@ -51,7 +52,7 @@ final class BusMessage {
     return sd_bus_message_read_basic(pointer, code("b"), &value) > 0 ? value != 0 : nil
   }
 
-  /// Reads what is inside a container; nil if there is none (the end of an array) or `body` gave nil.
+  /// Reads the contents of a container with `body`; nil at the end of an array, or if `body` gives nil.
   func inside<Result>(_ type: Character, _ contents: String, _ body: () -> Result?) -> Result? {
     // SAFETY: the message is alive, and so is `contents` for the call.
     guard sd_bus_message_enter_container(pointer, code(type), contents) > 0, let result = body(),
@@ -60,7 +61,7 @@ final class BusMessage {
     return result
   }
 
-  /// All of an array; nil if one element cannot be read.
+  /// All elements of an array; nil if one of them cannot be read.
   func array<Element>(of contents: String, _ element: () -> Element?) -> [Element]? {
     inside("a", contents) {
       var elements: [Element] = []
@@ -73,13 +74,13 @@ final class BusMessage {
     }
   }
 
-  /// Passes over what is of this type.
+  /// Skips a value of these types.
   func skip(_ types: String) -> Bool {
     // SAFETY: the message is alive.
     sd_bus_message_skip(pointer, types) >= 0
   }
 
-  /// What a variant holds, as a signature.
+  /// The signature of a variant's value.
   func variantContents() -> String? {
     var type: CChar = 0
     var contents: UnsafePointer<CChar>?
@@ -91,12 +92,12 @@ final class BusMessage {
   private func code(_ type: Character) -> CChar { CChar(type.asciiValue ?? 0) }
 }
 
-/// What a call is made on.
+/// The object that a call is made on.
 struct BusObject {
   let service: String
   let path: String
   let interface: String
-  /// Errors by which it says that what is meant does not exist.
+  /// Names of the D-Bus errors that mean that the object does not exist.
   let absence: [String]
 
   static let logind = BusObject(
@@ -105,7 +106,7 @@ struct BusObject {
   static let serviceManager = BusObject(
     service: "org.freedesktop.systemd1", path: "/org/freedesktop/systemd1",
     interface: "org.freedesktop.systemd1.Manager",
-    // The latter: nothing is left in the unit that could be killed.
+    // NoSuchProcess: nothing is left in the unit that could be killed.
     absence: ["org.freedesktop.systemd1.NoSuchUnit", "org.freedesktop.systemd1.NoSuchProcess"])
 
   /// The properties of a session's object.

@@ -1,15 +1,15 @@
 import HostSystem
 import IAMPASSClient
 
-/// When a lost bus is tried again: after a quarter of a second, then after twice as long each time, up to half a minute.
+/// When the helper connects to a lost bus again: after 250 ms, then after twice as long each time, up to 30 s.
 struct BusPause {
-  /// Milliseconds.
+  /// In milliseconds.
   static let shortest: Int64 = 250
   static let longest: Int64 = 30_000
 
   private let first: Int64
   private var next: Int64
-  /// The point before which the bus is left alone; nil if there is none.
+  /// No connection is tried before this time; nil if there is no pause.
   private(set) var end: MonotonicInstant?
 
   init(first: Int64 = shortest) {
@@ -24,7 +24,7 @@ struct BusPause {
     next = min(next * 2, Self.longest)
   }
 
-  /// An answer came. A mere connection does not count: otherwise a bus that accepts
-  /// connections and never answers would cost a whole bound each quarter of a second.
+  /// Begins with the shortest pause again, because an answer came. A connection alone does not count: a bus that
+  /// accepts connections and never answers would delay a call every 250 ms.
   mutating func reset() { self = BusPause(first: first) }
 }

@@ -3,21 +3,21 @@ import HostState
 /// Whether a session is there.
 public enum SessionSight: Sendable, Equatable {
   case there(LogindSession)
-  /// logind knows no such session, and nothing runs of one.
+  /// logind does not know the session, and none of its processes runs.
   case gone
-  /// logind could not be asked, or has forgotten what still runs; never taken for ``gone``.
+  /// logind could not be asked, or has forgotten a session whose processes still run. This is not taken for ``gone``.
   case unclear(LogindError)
 }
 
 /// Why logind or the service manager did not do something.
 public enum LogindError: Error, Sendable, Equatable {
-  /// No bus, or no answer within the bound; with what the system said.
+  /// There is no bus, or no answer within 2 s. Has the system's words.
   case notReached(String)
-  /// Refused, with the D-Bus error's name and text.
+  /// The call was refused. Has the D-Bus error's name and text.
   case refused(String)
-  /// No such session or unit.
+  /// The session or unit does not exist.
   case noSuchObject
-  /// logind knows no session of this id, and its scope has processes.
+  /// logind does not know the session of this id, but its scope has processes.
   case forgotten(String)
 
   public var explanation: String {
@@ -30,21 +30,21 @@ public enum LogindError: Error, Sendable, Equatable {
   }
 }
 
-/// What logind tells by itself.
+/// What logind's signals say.
 public enum LogindEvent: Sendable, Equatable {
-  /// Worth a look at the session; by itself no proof that it is gone.
+  /// logind says that a session was removed. The session must be read again: the signal does not prove that it is gone.
   case sessionRemoved(String)
-  /// True before the machine sleeps, false after.
+  /// True before the computer sleeps, false after it.
   case preparesForSleep(Bool)
-  /// The bus is there again, or logind was started again: signals may have been missed.
+  /// The bus is connected again, or logind was restarted. Signals may have been missed.
   case reconnected
 }
 
-/// A session as logind's list has it: of any class, and perhaps closing.
+/// A session in logind's list. It may be of any class, and may be closing.
 public struct ListedSession: Sendable, Equatable {
   public let id: String
   public let uid: UInt32
-  /// As the system spelled it when the session began; not checked.
+  /// The name as the system spelled it when the session began. It is not checked.
   public let user: String
   /// Empty if the session has none.
   public let seat: String
@@ -59,21 +59,24 @@ public struct ListedSession: Sendable, Equatable {
 
 /// logind and the service manager, as the helper needs them. No call takes longer than 2 s.
 public protocol Logind: AnyObject {
-  /// Says what happened since the last call. Takes up a lost connection again, with growing pauses. Never waits.
+  /// The events since the last call. Connects again if the connection was lost, with growing pauses. Does not wait.
   func events() -> [LogindEvent]
   func session(_ id: String) -> SessionSight
-  /// All sessions, of everybody.
+  /// The sessions of all users.
   func listed() throws(LogindError) -> [ListedSession]
-  /// Sessions that this user signed in to and that are not closing: no greeter, user manager or background job. One
-  /// that cannot be looked at counts.
+  /// Ids of the sessions that this user signed in to and that are not closing. Greeters, user managers and background
+  /// jobs do not count. A session that cannot be read counts.
   func sessions(of uid: UInt32) throws(LogindError) -> [String]
   func terminateSession(_ id: String) throws(LogindError)
   func lockSession(_ id: String) throws(LogindError)
   func lockedHint(_ id: String) throws(LogindError) -> Bool
-  /// SIGTERM to all that runs in a session's scope, and no other unit; one that is gone does not count as an error.
+  /// Sends SIGTERM to all processes in a session's scope. It refuses other units. A scope that is gone does not count
+  /// as an error.
   func endUnit(_ name: String) throws(LogindError)
-  /// SIGKILL to all that is left in a session's scope, and no other unit; one that is gone does not count as an error.
+  /// Sends SIGKILL to all processes in a session's scope. It refuses other units. A scope that is gone does not count
+  /// as an error.
   func killUnit(_ name: String) throws(LogindError)
-  /// Stops a user's manager, and no other unit, without waiting for it; one that is gone does not count as an error.
+  /// Stops a user's service manager, without waiting for its end. It refuses other units. A manager that is gone does
+  /// not count as an error.
   func stopUnit(_ name: String) throws(LogindError)
 }

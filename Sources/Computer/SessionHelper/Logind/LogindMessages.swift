@@ -1,7 +1,7 @@
 import HostState
 
 extension LogindEvent {
-  /// Nil for a message that tells of none of these.
+  /// Nil if the message is another signal.
   init?(_ message: BusMessage) {
     if message.isBroadcast("SessionRemoved", of: BusObject.logind.interface) {
       guard let id = message.string() else { return nil }
@@ -23,7 +23,7 @@ extension LogindEvent {
 extension LogindSession {
   static let interface = "org.freedesktop.login1.Session"
 
-  /// Reads the reply of `GetAll`; nil where something is missing or of another type.
+  /// Reads the reply of `GetAll`; nil if something is missing or has another type.
   init?(properties reply: BusMessage) {
     var texts: [String: String] = [:]
     var numbers: [String: UInt32] = [:]
@@ -57,7 +57,7 @@ extension LogindSession {
 }
 
 extension BusMessage {
-  /// The first member of a structure of two, the second of which is an object's path.
+  /// Reads a structure of two members, and returns the first. The second is an object's path.
   fileprivate func structure<First>(_ contents: String, _ first: () -> First?) -> First? {
     inside("r", contents) {
       guard let value = first(), skip("o") else { return nil }

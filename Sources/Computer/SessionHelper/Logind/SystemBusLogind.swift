@@ -3,13 +3,13 @@ import HostState
 import HostSystem
 import IAMPASSClient
 
-/// logind and the service manager by the system bus. For one thread.
+/// logind and the service manager over the system bus. Use it from one thread.
 ///
 /// An event loop waits for ``interest`` on ``descriptor``, level-triggered, or until ``deadline``; then it calls
-/// ``events()``. It asks for all three again before each wait: a connection is replaced by another, and a call may leave
-/// signals behind that no descriptor tells of.
+/// ``events()``. It reads all three again before each wait: the connection may have been replaced, and a call may have
+/// kept signals that the descriptor does not show.
 public final class SystemBusLogind: Logind {
-  /// Milliseconds for any one function here.
+  /// The longest time that a function here takes, in milliseconds.
   public static let bound: Int64 = 2_000
 
   private let sessions: String
@@ -20,11 +20,11 @@ public final class SystemBusLogind: Logind {
   /// Connects at the first use.
   ///
   /// - Parameters:
-  ///   - address: nil is the system bus.
-  ///   - sessions: where logind writes down what it knows.
-  ///   - hierarchy: where the service manager's control groups stand.
-  ///   - bound: milliseconds for any one function.
-  ///   - firstPause: milliseconds from the loss of the bus to the first new try.
+  ///   - address: the bus's address; nil is the system bus.
+  ///   - sessions: the folder of logind's session files.
+  ///   - hierarchy: the folder of the service manager's control groups.
+  ///   - bound: the longest time that a function takes, in milliseconds.
+  ///   - firstPause: the time from the loss of the bus to the first new try, in milliseconds.
   public init(
     address: String? = nil, sessions: String = "/run/systemd/sessions",
     hierarchy: String? = SessionScope.hierarchy(), bound: Int64 = SystemBusLogind.bound, firstPause: Int64 = 250
@@ -44,10 +44,10 @@ public final class SystemBusLogind: Logind {
   /// poll(2)'s bits, which epoll(7) has too.
   public var interest: UInt32 { link.interest }
 
-  /// When ``events()`` is to be called although the descriptor is silent; nil: not by itself.
+  /// When ``events()`` is to be called although the descriptor is silent; nil: never.
   public var deadline: MonotonicInstant? { link.deadline }
 
-  /// Begins with `.reconnected` once the first connection is there, too.
+  /// The first connection also gives `.reconnected`.
   public func events() -> [LogindEvent] {
     link.takeNews(at: .now()).compactMap { news in
       switch news {
@@ -57,12 +57,12 @@ public final class SystemBusLogind: Logind {
     }
   }
 
-  /// The file first, then logind itself, then the control groups.
+  /// Reads logind's file of the session, then asks logind, then reads the control groups.
   ///
-  /// The file is there while logind is restarted, and needs no answer from anyone. It is absent without the session
-  /// being gone where logind could not write it (a full /run), so its absence says nothing. A logind that is started
-  /// again answers after it has read its files; a session whose file was lost it has forgotten, with all its processes
-  /// running on. So gone is only what a logind that answers does not know, and of which nothing runs.
+  /// The file stays while logind is restarted. It may be absent although the session is there, because logind could not
+  /// write it (a full /run). A restarted logind knows only the sessions of its files. It forgets a session whose file
+  /// was lost, while the session's processes go on. So a session counts as gone only if logind answers that it does not
+  /// know it, and none of its processes runs.
   public func session(_ id: String) -> SessionSight { session(id, until: end()) }
 
   public func sessions(of uid: UInt32) throws(LogindError) -> [String] {
@@ -94,7 +94,7 @@ public final class SystemBusLogind: Logind {
     try change("KillUnit", [.string(name), .string("all"), .int32(number)])
   }
 
-  /// Mode `fail`: if another job for the manager is queued, its user is just signing in, and is not to be hit.
+  /// Mode `fail`: if another job for the manager is queued, its user is just signing in, and the manager must stay.
   public func stopUnit(_ name: String) throws(LogindError) {
     guard UserManager.isUnit(name) else { throw .refused("\(name) is not a user's manager") }
     try change("StopUnit", [.string(name), .string("fail")])
@@ -109,7 +109,7 @@ public final class SystemBusLogind: Logind {
     do { object = try self.object(of: id, until: end) } catch {
       return error == .noSuchObject ? unknown(id) : .unclear(error)
     }
-    // It was there a moment ago: whatever goes wrong here, the next look decides.
+    // The session was there a moment ago. If an error comes now, the next look decides.
     do {
       let reply = try link.call("GetAll", on: object, [.string(LogindSession.interface)], until: end)
       guard let session = LogindSession(properties: reply), session.id == id else {
@@ -146,7 +146,7 @@ public final class SystemBusLogind: Logind {
     return .session(path)
   }
 
-  /// What cannot be looked at counts: nothing is stopped because of a session that was not seen.
+  /// A session that cannot be read counts: its user's manager must stay.
   private func isSignedIn(_ id: String, until end: MonotonicInstant) -> Bool {
     switch session(id, until: end) {
     case .there(let session): session.isSignIn && !session.isClosing

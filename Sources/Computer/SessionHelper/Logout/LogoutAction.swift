@@ -1,16 +1,16 @@
-/// What is done next to log a session out (``SessionLogout``).
+/// The next step of a logout (``SessionLogout``).
 enum LogoutAction: Equatable {
-  /// Looks at the logind session and its leader.
+  /// Reads the logind session and its leader.
   case look
-  /// Writes the line to the session's terminals, and removes the user's sudo tickets.
+  /// Writes the line to the session's terminals and removes the user's sudo tickets.
   case tellUser
-  /// Asks what runs in the session's scope to leave, before logind does.
+  /// Sends SIGTERM to the processes in the session's scope, before logind ends the session.
   case askToLeave
   case terminate
-  /// Kills the session's scope if the session's leader still runs in it, or the process that its host has left.
+  /// Kills the session's scope if the leader still runs in it, or the process that the session's host has left.
   case killIfLed
   case lookForProcesses
-  /// Kills what still runs in the session's scope.
+  /// Kills the processes that are left in the session's scope.
   case killRest
   /// Stops the user's service manager if this was the user's last session.
   case stopManager
@@ -18,7 +18,7 @@ enum LogoutAction: Equatable {
   case forget
 }
 
-/// How a ``LogoutAction`` went.
+/// The result of a ``LogoutAction``.
 enum LogoutOutcome {
   case looked(LogoutLook)
   case done
@@ -32,16 +32,16 @@ enum LogoutOutcome {
 /// What ``LogoutAction/look`` finds.
 struct LogoutLook {
   let sight: SessionSight
-  /// The logind session is the record's, and its leader runs. Another session may have been given the same id.
+  /// The logind session is the record's, and its leader runs. False for another session with the same id.
   let isOurs: Bool
   /// The logind session is the record's, whether its leader still runs or not.
   let isOursOrLeft: Bool
-  /// The logind session is what the record's host has left, and logind closes it.
+  /// The logind session is closing, and is what the record's host has left.
   let isRest: Bool
-  /// logind does not show the session to be ours, but the scope of that id is ours by the leader in it, or by the
-  /// process that its host has left there.
+  /// ``isOurs`` is false, but the scope of that id is ours: the leader runs in it, or the process that the session's host
+  /// has left. logind does not need to know the session.
   let isLed: Bool
-  /// The leader cannot be looked at.
+  /// The leader cannot be read.
   let isLeaderUnclear: Bool
 }
 

@@ -1,10 +1,10 @@
 import HostState
 import HostSystem
 
-/// Whose session it is, for the log and for what is done to it.
+/// A session with a user and a name, for the log and for logouts.
 protocol NamedSession {
   var id: String { get }
-  /// Its name for people, the same at the service.
+  /// The session's name for people, which the service uses too.
   var publicName: String { get }
   var user: UnixUsername { get }
   var uid: UInt32 { get }
@@ -19,7 +19,7 @@ extension LeavingSession: NamedSession {}
 extension NamedSession {
   var systemUser: SystemUser { SystemUser(name: user, uid: uid) }
 
-  /// Whose session, for the log.
+  /// The user and the session's name, for the log.
   var logName: String {
     "\(LogField.signIn(user: user.text, service: service, remoteHost: remoteHost)) session=\(publicName)"
   }

@@ -2,11 +2,11 @@ import Glibc
 import HostState
 import HostSystem
 
-/// One session being locked: asked to by logind, then looked at until it says that it is.
+/// One session that is being locked. logind asks its screen to lock; then it is read until it shows that it is locked.
 ///
 /// Times are milliseconds after boot.
 final class ScreenLock {
-  /// A locker that has not come up after this time will not.
+  /// The time that a locker has to start, in milliseconds. A locker that is later does not count.
   private static let hintTime: Int64 = 5_000
   private static let lookTime: Int64 = 500
 
@@ -14,14 +14,14 @@ final class ScreenLock {
     case underWay
     case confirmed(Sign)
     case failed
-    /// The session is gone, or another one by now.
+    /// The session is gone, or its id is another session's now.
     case gone
   }
 
-  /// What shows that the screen is locked. Both come from the user's own processes, which could pretend.
+  /// What shows that the screen is locked. Both signs come from the user's own processes, which can forge them.
   enum Sign: Sendable, Equatable {
     case hint
-    /// A locker runs in the session, as it also did at the look before.
+    /// A locker runs in the session, and ran at the last look too.
     case locker(String)
   }
 
@@ -32,7 +32,7 @@ final class ScreenLock {
   private var askedAt: Int64?
   private let end: Int64
   private(set) var due: Int64
-  /// At the last look. One that cannot lock ends at once.
+  /// The locker at the last look. A locker that cannot lock ends at once.
   private var seen: RunningLocker?
 
   /// - Parameter presence: what `/proc` says of the session's leader.
@@ -68,7 +68,7 @@ final class ScreenLock {
       guard binding.matches(found, of: uid, leader: .mayHaveEnded) else { return .gone }
       switch presence(binding.leader) {
       case .gone: return .gone
-      // It cannot be looked at just now: asked again, and not locked in time if that lasts.
+      // The screen cannot be read just now. It is read again, and the lock fails if that lasts.
       case .unknown: return now < end ? .underWay : .failed
       case .alive: break
       }

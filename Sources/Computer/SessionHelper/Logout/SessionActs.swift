@@ -3,7 +3,7 @@ import HostState
 
 /// ⑨ What is done to sessions, and what their users are told.
 ///
-/// Waits for nothing; ``turn(_:)`` does what is due. Times are milliseconds after boot.
+/// It does not wait: ``turn(_:)`` does what is due. Times are milliseconds after boot.
 final class SessionActs {
   private var setup: SupervisorSetup
   private let records: WatchedRecords
@@ -32,7 +32,7 @@ final class SessionActs {
   /// Goes on with the logouts that were begun.
   func turn(_ now: Int64) { logouts.turn(now) }
 
-  /// Goes on by a changed configuration. Logouts that were begun go on by the former one.
+  /// Uses a changed configuration from now on. Logouts that have begun keep the former one.
   func adopt(_ setup: SupervisorSetup) { self.setup = setup }
 
   /// Goes on with the logouts that a helper before this one had begun.
@@ -43,7 +43,7 @@ final class SessionActs {
   /// Begins to end a session.
   func signOut(_ watched: WatchedRecord, _ cause: Cause, _ now: Int64) { logouts.begin(watched, cause, setup, now) }
 
-  /// Does what was decided of a session.
+  /// Does what was decided about a session.
   func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
     switch action {
     case .nothing, .warn, .warnOfExpiry, .askMark: break
@@ -76,7 +76,7 @@ final class SessionActs {
       inSession: session.id, of: session.uid)
   }
 
-  /// The phone is back, or the service answers: what was begun for its absence is not carried on.
+  /// Stops what was begun for these causes, because the phone is back or the service answers.
   func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
     if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
     logouts.callOff(watched.record.id, causes)
@@ -110,7 +110,7 @@ final class SessionActs {
     }
   }
 
-  /// The logind session that the record is bound to, if it is still that one.
+  /// The logind session that the record is bound to, if it is still the same session.
   private func ownSession(of record: SessionRecord) -> LogindSession? {
     guard let binding = record.binding, case .there(let session) = logind.session(binding.logindSession),
       binding.matches(session, of: record.uid, leader: .mustRun) || binding.isRest(session, of: record.uid)
@@ -120,8 +120,8 @@ final class SessionActs {
 }
 
 extension Cause {
-  /// Whether a session that will not lock is logged out for it. An outage of the service or of Bluetooth does not count
-  /// as an answer. An expiry depends on what the session was told (``SessionRecord/endsAtExpiry``).
+  /// Whether a session that does not lock is logged out for this cause. An outage of the service or of Bluetooth logs
+  /// nobody out. An expiry depends on ``SessionRecord/endsAtExpiry``.
   var endsWithoutLock: Bool {
     switch self {
     case .walkaway, .ended, .forgotten, .administrator, .presence: true
@@ -129,7 +129,7 @@ extension Cause {
     }
   }
 
-  /// For the user.
+  /// The line for the user.
   func words(_ policy: WatchPolicy) -> String {
     switch self {
     case .walkaway: "your phone left"
@@ -143,7 +143,7 @@ extension Cause {
     }
   }
 
-  /// For `iampassctl session list`.
+  /// The remark for `iampassctl session list`.
   var remark: String {
     switch self {
     case .walkaway: "the phone left"

@@ -2,45 +2,45 @@ import Glibc
 import HostState
 import HostSystem
 
-/// One logind session on its way out: told, terminated by logind, then looked after until nothing of it is left.
+/// The logout of one logind session: its user is told, logind terminates it, and what is left of it is killed.
 ///
-/// It says what is done next (``next(at:)``) and learns how that went (``took(_:at:)``); ``SessionLogouts`` does it.
-/// Times are milliseconds after boot.
+/// ``next(at:)`` gives the next step, ``SessionLogouts`` takes it, and ``took(_:at:)`` gets its result. Times are
+/// milliseconds after boot.
 struct SessionLogout {
-  /// sshd and terminal programs pass the line on before they are ended themselves.
+  /// The time from the user's line to the end of the session: sshd and terminal programs must pass the line on first.
   private static let readingTime: Int64 = 50
-  /// What still runs after this time is killed.
+  /// Processes that still run after this time are killed.
   private static let emptyingTime: Int64 = 5_000
-  /// Between a kill and the look whether it worked.
+  /// The time from a kill to the next look at the scope.
   private static let killTime: Int64 = 500
   private static let mostKills = 3
-  /// A logind that does not know a session, or does not answer, may do so a moment later.
+  /// logind may know a session, or answer, only a moment later.
   private static let attemptsBeforeKill = 3
-  /// Between two attempts to reach logind or the service manager, in growing steps.
+  /// The pause between two attempts to reach logind or the service manager. It grows.
   private static let pauses: ClosedRange<Int64> = 500...30_000
-  /// For the user's manager, which does not hold the session open.
+  /// Attempts to stop the user's manager, which does not keep the session open.
   private static let mostAttemptsAtManager = 8
-  /// Display managers whose own process ends in order by SIGTERM alone.
+  /// Display managers whose own process must get SIGTERM alone.
   ///
-  /// logind's end of a session brings SIGHUP too. sddm-helper 0.21 dies of it with the status 1, which SDDM takes for a
-  /// sign-in that failed (`HELPER_AUTH_ERROR`): it would show no greeter again.
+  /// logind also sends SIGHUP when it ends a session. sddm-helper 0.21 then exits with status 1. SDDM takes that status
+  /// for a failed sign-in (`HELPER_AUTH_ERROR`), and shows no greeter again.
   private static let askedFirst: Set<String> = ["sddm"]
-  /// Until such a process is killed, with all that is left in its scope. The user must see the end of the session within
-  /// 300 ms. Killed, it does no harm: SDDM takes only the status 1 for a sign-in that failed.
+  /// The time that such a process has to leave before its scope is killed. The user must see the end of the session
+  /// within 300 ms. A kill does no harm: SDDM takes only status 1 for a failed sign-in.
   private static let leavingTime: Int64 = 150
-  /// Between two looks whether it has left.
+  /// The time between two looks whether it has left.
   private static let leavingLookTime: Int64 = 25
 
   private enum Phase: Equatable {
-    /// Another helper has begun.
+    /// A helper before this one has begun the logout.
     case resuming
     case speaking
-    /// The session is the one that is meant; its user is told.
+    /// The session is the right one, and its user is told.
     case telling
     case terminating
     case asking
     case ordering
-    /// logind does not terminate it, for this reason; nil: it was asked to leave, and stays.
+    /// logind does not terminate the session, for this reason; nil: the session got SIGTERM and has not left.
     case killing(LogindError?)
     case emptying(kills: Int)
     case killingRest(kills: Int)
@@ -50,16 +50,16 @@ struct SessionLogout {
   }
 
   private(set) var session: LeavingSession
-  /// Nil if another helper began it: then it cannot be called off.
+  /// Nil if another helper began the logout, which then cannot be called off.
   let cause: Cause?
   /// A process that was seen in the session's scope after its host had closed it or had ended.
   let rest: ProcessIdentity?
-  /// What the user reads; empty if another helper began it.
+  /// The line for the user; empty if another helper began the logout.
   let line: String
   private let onLinger: Configuration.LingerAction
   private var phase: Phase
   private var attempts = 0
-  /// The session was asked to leave.
+  /// The session's processes got SIGTERM.
   private var wasAsked = false
   /// When the next action is due.
   private(set) var due: Int64
@@ -77,7 +77,7 @@ struct SessionLogout {
     due = now
   }
 
-  /// What a helper that was ended has left to do.
+  /// Resumes the logout of a helper that was ended.
   init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, now: Int64) {
     self.session = session
     cause = nil
@@ -92,12 +92,12 @@ struct SessionLogout {
 
   private var isAskedFirst: Bool { Self.askedFirst.contains(session.service) }
 
-  /// Whether this is logind's session of that id.
+  /// Whether this logout is of logind's session of that id.
   func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
 
   var isFinished: Bool { phase == .finished }
 
-  /// Nothing can be taken back any more.
+  /// Whether it is too late to call the logout off.
   var hasTerminated: Bool {
     switch phase {
     case .speaking, .telling, .terminating, .asking, .ordering, .killing: wasAsked
@@ -105,10 +105,10 @@ struct SessionLogout {
     }
   }
 
-  /// logind has removed the session: there is no need to wait longer.
+  /// logind has removed the session, so the next step is due now.
   mutating func sessionRemoved(_ now: Int64) { due = min(due, now) }
 
-  /// What is done next; nil if nothing is until ``due``.
+  /// The next step; nil if there is none before ``due``.
   func next(at now: Int64) -> LogoutAction? {
     guard due <= now else { return nil }
     switch phase {
@@ -125,24 +125,24 @@ struct SessionLogout {
     }
   }
 
-  /// The session is about to be terminated: what still runs is killed some time after this.
+  /// The session is about to be terminated: its processes are killed some time after this.
   mutating func willTerminate(at now: Int64) {
     if !wasAsked { session.terminatedAt = now }
   }
 
-  /// How the action that was said last went.
+  /// Takes the result of the last step.
   ///
-  /// - Returns: what the log says of it.
+  /// - Returns: the line for the log; nil if there is none.
   mutating func took(_ outcome: LogoutOutcome, at now: Int64) -> LogoutRemark? {
     switch (phase, outcome) {
     case (.resuming, .looked(let look)): return resume(look, now)
     case (.speaking, .looked(let look)):
-      // Before the session is known to be the one that is meant, nothing is written to anybody's terminal.
+      // Nothing is written to a terminal before the session is known to be the right one.
       guard look.isOurs || look.isRest || look.isLed else { return terminate(look, now) }
       phase = .telling
     case (.telling, .done):
       phase = .terminating
-      // A display manager passes on no lines.
+      // A display manager does not pass on lines.
       if !isAskedFirst { due = now + Self.readingTime }
     case (.terminating, .looked(let look)): return terminate(look, now)
     case (.asking, .done):
@@ -190,13 +190,13 @@ struct SessionLogout {
 
   private mutating func resume(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
     switch look.sight {
-    // It was not ended yet: its record is there, and the service is asked again.
+    // The session was not ended yet. Its record is there, so the service is asked about it again.
     case .there where look.isOurs: phase = .forgetting
-    // Its leader has ended, and something of it is left.
+    // The leader has ended, and other processes of the session are left.
     case .there(let found) where binding.matches(found, of: session.uid, leader: .mayHaveEnded):
       phase = .emptying(kills: 0)
     case .unclear(.forgotten): phase = .emptying(kills: 0)
-    // Its id is another's now.
+    // Its id is another session's now.
     case .there, .gone: stopManager()
     case .unclear(let error):
       guard attempts < Self.mostAttemptsAtManager else {
@@ -215,9 +215,9 @@ struct SessionLogout {
     case .gone: phase = .forgetting
     case .unclear(let error): return killOrRetry(error, mayBeLed: look.isLed, now)
     case .there where look.isOurs: phase = isAskedFirst ? .asking : .ordering
-    // logind's TerminateSession does nothing to a session that is closing already.
+    // logind's TerminateSession has no effect on a session that is already closing.
     case .there where look.isRest || (look.isOursOrLeft && look.isLed): phase = .asking
-    // A leader that cannot be looked at just now does not show that the session is a stranger's.
+    // A leader that cannot be read just now does not prove that the session is another one.
     case .there where look.isLeaderUnclear:
       return retry("leader of session \(binding.logindSession) cannot be looked at", now)
     // logind may not have noticed yet that its leader has ended.
@@ -228,7 +228,7 @@ struct SessionLogout {
     return nil
   }
 
-  /// Once its leader has gone, the rest has as long as what survives any other logout.
+  /// Once its leader has gone, the rest has the same time as after any other logout.
   private mutating func terminateAfterAsking(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
     let isLate = now >= session.terminatedAt + Self.leavingTime
     switch look.sight {
@@ -236,18 +236,18 @@ struct SessionLogout {
     case .there where look.isOurs: due = now + Self.leavingLookTime
     case .there where look.isLeaderUnclear && !isLate: due = now + Self.leavingLookTime
     case .there where look.isOursOrLeft: phase = .ordering
-    // What runs in its scope is killed, whether logind knows the session or not.
+    // The scope's processes are killed, whether logind knows the session or not.
     case .gone: return left(now)
     case .unclear(.forgotten): return terminated("logged out \(logText)", now)
     case .unclear(let error): return retryTermination("not terminated", error, now)
-    // Its id is another's now.
+    // Its id is another session's now.
     case .there: stopManager()
     }
     return nil
   }
 
-  /// logind forgets a session whose file it could not write (a full /run), and a logind that hangs terminates none. The
-  /// scope is the service manager's.
+  /// logind forgets a session whose file it could not write (a full /run), and a logind that hangs does not terminate
+  /// sessions. The scope belongs to the service manager, which can still kill it.
   private mutating func killOrRetry(_ error: LogindError, mayBeLed: Bool, _ now: Int64) -> LogoutRemark? {
     guard attempts >= Self.attemptsBeforeKill, mayBeLed else { return retryTermination("not terminated", error, now) }
     phase = .killing(error)
@@ -261,7 +261,7 @@ struct SessionLogout {
     return LogoutRemark(LOG_NOTICE, text)
   }
 
-  /// logind has removed the session already, and says so no more: what it leaves is looked at at once.
+  /// logind has already removed the session, and will not send a signal. What is left is read at once.
   private mutating func left(_ now: Int64) -> LogoutRemark {
     let remark = terminated("logged out \(logText)", now)
     due = now
@@ -286,14 +286,14 @@ struct SessionLogout {
     return nil
   }
 
-  /// `systemd-run --user` and lingering services outlive the session (`on_linger = keep` leaves them).
+  /// Services of `systemd-run --user` and lingering ones outlive the session (`on_linger = keep` leaves them).
   private mutating func stopManager() {
     phase = .stoppingManager
     attempts = 0
   }
 
   private mutating func retryTermination(_ what: String, _ error: LogindError, _ now: Int64) -> LogoutRemark {
-    // A session that could not be looked at before is told once it can be.
+    // The user of a session that could not be read is told once it can be.
     if phase != .speaking { phase = .terminating }
     return retry("session \(binding.logindSession) \(what): \(error.explanation)", now)
   }

@@ -2,11 +2,12 @@ import Glibc
 import HostState
 import HostSystem
 
-/// The logouts under way: does what each ``SessionLogout`` says is next.
+/// The logouts under way: takes each next step of ``SessionLogout``.
 ///
 /// Times are milliseconds after boot.
 final class SessionLogouts {
-  /// logind may take 2 s for each, and the watchdog is told between turns only.
+  /// The most logouts in one turn: logind may take 2 s for each, and the watchdog gets its sign of life only between
+  /// turns.
   private static let mostATurn = 4
 
   private let kept: LeavingSessions
@@ -15,7 +16,7 @@ final class SessionLogouts {
   private let log: any HelperLog
   private var logouts: [SessionLogout] = []
 
-  /// - Parameter kept: what the next helper goes on with if this one ends.
+  /// - Parameter kept: the logouts that the next helper goes on with if this one ends.
   init(kept: LeavingSessions, logind: any Logind, seat: any Seat, log: any HelperLog) {
     self.kept = kept
     self.logind = logind
@@ -23,18 +24,18 @@ final class SessionLogouts {
     self.log = log
   }
 
-  /// When something is to be done.
+  /// When the next step is due.
   var due: Int64? { logouts.map(\.due).min() }
 
-  /// Begins to log a record's session out; does nothing if that has begun.
+  /// Begins to log a record's session out; does nothing if its logout has begun.
   func begin(_ watched: WatchedRecord, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64) {
     guard let binding = watched.record.binding else { return }
     begin(LeavingSession(watched.record, binding), rest: watched.rest, cause, setup, now)
   }
 
-  /// Begins to log a session out, with a record or without; does nothing if that has begun.
+  /// Begins to log a session out, with a record or without; does nothing if its logout has begun.
   ///
-  /// - Parameter rest: one of the processes that its host has left.
+  /// - Parameter rest: one of the processes that the session's host has left.
   func begin(
     _ session: LeavingSession, rest: ProcessIdentity? = nil, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64
   ) {
@@ -45,7 +46,7 @@ final class SessionLogouts {
     logouts.append(logout)
   }
 
-  /// Goes on with what a helper that was ended has left to do.
+  /// Goes on with the logouts of a helper that was ended.
   func resume(_ onLinger: Configuration.LingerAction, _ now: Int64) {
     do throws(LedgerError) {
       for id in try kept.ids() { resume(id, onLinger, now) }
@@ -58,10 +59,10 @@ final class SessionLogouts {
     } catch { log.write(LOG_WARNING, "logout \(id), begun before, is left as it is: \(error.explanation)") }
   }
 
-  /// Does not go on with a record's logout that was begun for one of these causes, unless logind has been told.
+  /// Stops a record's logout that was begun for one of these causes, unless logind was already called.
   func callOff(_ id: String, _ causes: Set<Cause>) { callOff(causes) { $0.id == id } }
 
-  /// The same for all logouts of a user.
+  /// Stops all of a user's logouts that were begun for one of these causes, unless logind was already called.
   func callOff(_ user: UnixUsername, _ causes: Set<Cause>) { callOff(causes) { $0.user == user } }
 
   private func callOff(_ causes: Set<Cause>, where matches: (LeavingSession) -> Bool) {
@@ -79,7 +80,7 @@ final class SessionLogouts {
     for index in logouts.indices where logouts[index].isOf(logindSession) { logouts[index].sessionRemoved(now) }
   }
 
-  /// Does what is due.
+  /// Takes the steps that are due.
   func turn(_ now: Int64) {
     for index in logouts.indices.filter({ logouts[$0].due <= now }).prefix(Self.mostATurn) {
       perform(&logouts[index], now)
@@ -154,14 +155,15 @@ final class SessionLogouts {
     }
   }
 
-  /// For the next helper, should this one be ended. Without the note a logout is better than none.
+  /// Writes a note for the next helper, in case this one is ended. If the note cannot be written, the logout goes on
+  /// without it.
   private func keep(_ session: LeavingSession) {
     do throws(LedgerError) { try kept.write(session) } catch {
       log.write(LOG_WARNING, "logout not noted: \(session.logName): \(error.explanation)")
     }
   }
 
-  /// The next helper looks again at a note that stays, and finds its logout to be over.
+  /// If the note stays, the next helper finds that its logout is over.
   private func forget(_ id: String) {
     do throws(LedgerError) { try kept.remove(id) } catch {
       log.write(LOG_WARNING, "note of logout \(id) not removed: \(error.explanation)")

@@ -3,21 +3,21 @@ import Glibc
 import HostState
 import HostSystem
 
-/// What still runs of a session: the control group of its scope.
+/// The control group of a session's scope, which lists its processes.
 public struct SessionScope: Sendable {
-  /// Far deeper than anything makes groups in a session.
+  /// Deeper than the groups that programs make in a session.
   private static let greatestDepth = 16
   /// Bytes of one group's list: 30,000 processes.
   private static let greatestList = 1 << 18
 
-  /// `session-3.scope`.
+  /// The scope's name, such as `session-3.scope`.
   public let unit: String
-  /// The folder of the scope's group, which may be gone.
+  /// The folder of the scope's group. The folder may be gone.
   let folder: String
 
-  /// Nil for a session whose scope is not the one that logind gives it: then nothing is known of its processes.
+  /// Nil if the session's scope has another name than logind gives: then its processes are unknown.
   ///
-  /// - Parameter hierarchy: the folder that the service manager's groups stand in.
+  /// - Parameter hierarchy: the folder of the service manager's groups.
   public init?(_ session: LogindSession, hierarchy: String? = SessionScope.hierarchy()) {
     guard session.scope == Self.unit(of: session.id) else { return nil }
     self.init(id: session.id, uid: session.uid, hierarchy: hierarchy)
@@ -27,13 +27,13 @@ public struct SessionScope: Sendable {
   public init?(id: String, uid: UInt32, hierarchy: String? = SessionScope.hierarchy()) {
     guard LogindSession.isID(id), let hierarchy else { return nil }
     unit = Self.unit(of: id)
-    // Made by logind, which puts a scope into its user's slice and nowhere else.
+    // logind puts each scope into its user's slice.
     folder = "\(hierarchy)/user.slice/user-\(uid).slice/\(unit)"
   }
 
   static func unit(of id: String) -> String { "session-\(id).scope" }
 
-  /// Whether this names some session's scope.
+  /// Whether this is the name of a session's scope.
   static func isUnit(_ name: String) -> Bool {
     guard name.hasPrefix("session-"), name.hasSuffix(".scope"), name.utf8.count > "session-.scope".utf8.count else {
       return false
@@ -48,7 +48,7 @@ public struct SessionScope: Sendable {
     return found
   }
 
-  /// Whether processes are left in the scope of a session of this id, whosever it is.
+  /// Whether processes are left in the scope of a session of this id, of any user.
   static func isRunning(_ id: String, hierarchy: String) throws(FileError) -> Bool {
     var found: [Int32] = []
     let users = hierarchy + "/user.slice"
@@ -72,7 +72,7 @@ public struct SessionScope: Sendable {
     for name in try folders(in: folder) { try collect(folder + "/" + name, depth: depth + 1, into: &found) }
   }
 
-  /// Names of the folders in a folder; none if that is gone, as a group may while we look.
+  /// Names of the folders in a folder; none if the folder is gone. A group can be removed at any time.
   private static func folders(in path: String) throws(FileError) -> [String] {
     guard let stream = opendir(path) else {
       if isGone(errno) { return [] }
@@ -90,16 +90,16 @@ public struct SessionScope: Sendable {
     return names
   }
 
-  /// ENODEV: the group went between opening its list and reading it.
+  /// ENODEV: the group was removed after its list was opened.
   private static func isGone(_ number: Int32) -> Bool { number == ENOENT || number == ENODEV }
 }
 
 extension SessionScope {
-  /// Where the service manager keeps its groups: below the group that PID 1 is in, which is not the root in some
-  /// containers. Nil if that cannot be found.
+  /// The folder of the service manager's groups. It is the group of PID 1, which in some containers is not the root.
+  /// Nil if that group is not found.
   ///
   /// - Parameters:
-  ///   - mount: a unified hierarchy (control groups 2), or the folder of the older ones, with systemd's among them.
+  ///   - mount: a unified hierarchy (control groups 2), or the folder of older hierarchies with systemd's among them.
   ///   - groups: `/proc/1/cgroup`, cgroups(7).
   public static func hierarchy(mount: String = "/sys/fs/cgroup", groups: String = "/proc/1/cgroup") -> String? {
     guard let bytes = ProcessFile.read(groups, limit: 16_384) else { return nil }

@@ -3,7 +3,7 @@ import Glibc
 import HostState
 import HostSystem
 
-/// The files by which sudo remembers that a user has authenticated a moment ago.
+/// sudo's files that say that a user has recently authenticated.
 public enum SudoTickets {
   /// Removes all of a user's tickets, so that the next sudo asks again.
   ///
@@ -19,7 +19,7 @@ public enum SudoTickets {
     let descriptor = iampass_open(folder, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC, 0)
     guard descriptor >= 0 else { return errno == ENOENT ? [] : [FileError(.system(errno), path: folder)] }
     defer { close(descriptor) }
-    // A user's name has no slash in it (UnixUsername), and unlinkat follows no link.
+    // A user's name has no slash (UnixUsername), and unlinkat follows no link.
     return names.compactMap { name in
       unlinkat(descriptor, name, 0) == 0 || errno == ENOENT
         ? nil : FileError(.system(errno), path: "\(folder)/\(name)")

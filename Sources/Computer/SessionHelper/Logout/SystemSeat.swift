@@ -3,7 +3,7 @@ import HostSystem
 
 /// The session's processes, terminals and tickets on this computer.
 public final class SystemSeat: Seat {
-  /// Processes that are looked at for a locker: the latest. A user may have thousands.
+  /// The most processes that are searched for a locker, newest first. A user may have thousands.
   private static let mostLookedAt = 1_000
 
   public init() {}
@@ -17,7 +17,7 @@ public final class SystemSeat: Seat {
 
   public func hasProcesses(inSession id: String, of uid: UInt32) -> Bool {
     guard let scope = SessionScope(id: id, uid: uid) else { return false }
-    // What cannot be looked at counts: only that scope is killed for it.
+    // A scope that cannot be read counts: the worst result is that the scope is killed.
     return (try? scope.processes().isEmpty) != true
   }
 

@@ -3,14 +3,14 @@
 public enum UserManager {
   public static func unit(of uid: UInt32) -> String { "user@\(uid).service" }
 
-  /// Whether this names some user's manager.
+  /// Whether this is the name of a user's manager.
   static func isUnit(_ name: String) -> Bool {
     guard name.hasPrefix("user@"), name.hasSuffix(".service") else { return false }
     let uid = name.dropFirst("user@".count).dropLast(".service".count)
     return UInt32(uid).map { unit(of: $0) == name } ?? false
   }
 
-  /// Stops the manager of a user who has no session left, and none that could not be looked at.
+  /// Stops the manager of a user who has no session left. A session that cannot be read counts as one.
   ///
   /// - Returns: whether it was told to stop.
   public static func stopIfSignedOut(_ uid: UInt32, _ logind: any Logind) throws(LogindError) -> Bool {

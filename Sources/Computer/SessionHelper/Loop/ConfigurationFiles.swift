@@ -1,6 +1,6 @@
 import HostState
 
-/// The files of the configuration, which is read again when one of them has changed.
+/// The files of the configuration. The configuration is read again if one of them has changed.
 struct ConfigurationFiles {
   private let configuration: String
   private var authorities: String?
@@ -8,8 +8,8 @@ struct ConfigurationFiles {
 
   init(path: String) { configuration = path }
 
-  /// The configuration that was read names these. The other files keep the stamps from before they were read: one that
-  /// was replaced in between is read again.
+  /// Takes the authorities file that the configuration names. The other files keep the stamps from before they were
+  /// read, so that a file that was replaced meanwhile is read again.
   mutating func note(authorities: String?) {
     guard authorities != self.authorities else { return }
     self.authorities = authorities

@@ -1,6 +1,6 @@
 import Glibc
 
-/// What tells a file from the one that replaces or follows it.
+/// Values that differ between a file and the file that replaces it.
 struct FileStamp: Equatable {
   private let device: UInt
   private let inode: UInt

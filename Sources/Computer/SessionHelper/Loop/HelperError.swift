@@ -6,7 +6,7 @@ import HostSystem
 public enum HelperError: Error, Sendable {
   case file(FileError)
   case alreadyRunning(folder: String)
-  /// The system gives no signals or descriptors, with errno.
+  /// The system does not give signals or descriptors. Has errno.
   case system(Int32)
 
   public var explanation: String {

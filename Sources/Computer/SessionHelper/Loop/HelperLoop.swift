@@ -7,21 +7,21 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// Waits for news of records, logind, processes and the service, in one thread, and lets the ``Supervisor`` work.
+/// Waits for news of records, logind, processes and the service, in one thread, and calls the ``Supervisor``.
 public final class HelperLoop {
-  /// Between two looks at the configuration, in ms.
+  /// The time between two looks at the configuration, in ms.
   private static let lookTime: Int64 = 30_000
-  /// Between two looks at all records, in ms: some changes bring no news. The pause grows by a share for each record.
+  /// The time between two looks at all records, in ms, because some changes bring no events. It grows with each record.
   /// The ``Supervisor`` looks at undecided records more often.
   private static let rescanTime: ClosedRange<Int64> = 30_000...300_000
   private static let rescanShare: Int64 = 200
-  /// Due times that lie this close together make one wake-up; in ms.
+  /// Due times within this span, in ms, share one wake-up.
   private static let slot: Int64 = 20
-  /// Replies that come one by one are read together, at most this often; in ms.
+  /// The least time between two reads of replies, in ms. Replies that arrive between them are read together.
   private static let readTime: Int64 = 25
-  /// Under the half of the unit's WatchdogSec; in ms.
+  /// The time between two signs of life for systemd, in ms: less than half of the unit's WatchdogSec.
   private static let aliveTime: Int64 = 10_000
-  /// After a sleep of at least this time every session is asked about again; in ms.
+  /// After a sleep of at least this time the service is asked about every session again; in ms.
   private static let leastSleep: Int64 = 1_000
 
   private let path: String
@@ -43,12 +43,12 @@ public final class HelperLoop {
   private var nextRescan: Int64 = 0
   private var nextAlive: Int64 = 0
   private var nextTurn: Int64?
-  /// When the worker is listened to again.
+  /// When replies of the worker are read again.
   private var nextRead: Int64 = 0
   private var mustStop = false
   private var sleptBefore: Int64?
 
-  /// - Parameter path: of the configuration.
+  /// - Parameter path: the configuration file's path.
   public init(path: String, log: any HelperLog) {
     stacks = StackGuard(folder: "/etc/pam.d", log: log)
     self.path = path
@@ -71,7 +71,7 @@ public final class HelperLoop {
     }
     let signals = try HelperSignals()
     defer { signals.close() }
-    // A worker that has gone is noticed by its socket.
+    // The end of a worker is seen at its socket.
     signal(SIGPIPE, SIG_IGN)
     while !mustStop {
       turn(BootTime.milliseconds())
@@ -107,15 +107,15 @@ public final class HelperLoop {
     }
   }
 
-  /// For `systemctl status` and `iampassctl check`.
+  /// The status line for `systemctl status` and `iampassctl check`.
   private func statusLine(_ now: Int64) -> String {
     guard let supervisor else { return complaint.isEmpty ? "not set up" : complaint }
     let answer = supervisor.lastAnswer.map { "last answer \((now - $0) / 1_000) s ago" } ?? "no answer yet"
     return "watching \(supervisor.watchedCount) sessions, \(answer)"
   }
 
-  /// Time since boot goes on while the machine sleeps; the monotonic clock does not. logind's signal may come later than
-  /// the first wake-up, or be missed.
+  /// The boot clock goes on while the computer sleeps; the monotonic clock does not. logind's signal may come after the
+  /// first wake-up, or be missed.
   private func hasSlept(_ now: Int64) -> Bool {
     let asleep = now - MonotonicInstant.now().nanoseconds / 1_000_000
     defer { sleptBefore = asleep }
@@ -153,7 +153,7 @@ public final class HelperLoop {
 
   // MARK: The configuration
 
-  /// Takes up the configuration if it has changed. One that cannot be used leaves the former in force.
+  /// Reads the configuration if it has changed. The former one stays in force if the new one is not valid.
   private func configure(_ now: Int64) {
     guard files.haveChanged() || supervisor == nil else { return }
     do throws(Misconfiguration) {
@@ -165,7 +165,8 @@ public final class HelperLoop {
       stacks.adopt(setup)
       adopt(try SupervisorSetup(setup), state: setup.state, pipeline, SessionInquiry(seal: seal), now)
       if setup.run.path != run.path {
-        // Also if the file could not be read at the start: this would watch a folder that nobody writes to.
+        // This also happens if the file could not be read at the start: the helper would watch a folder that stays
+        // empty.
         log.write(
           LOG_NOTICE, "run_dir is \(setup.run.path) now: ends, so that systemd starts it again with the new folder")
         mustStop = true
@@ -193,7 +194,7 @@ public final class HelperLoop {
       reports: CodeReports(
         RecoveryCodes(state: state), PhoneUses(state: state), hostName: hostName, token: token))
     self.supervisor = supervisor
-    // From now on the module leaves ends to this helper.
+    // From now on the module leaves it to this helper to tell the service of ends.
     do {
       if try !presence.announce() { log.write(LOG_ERR, "another process says that it watches the records") }
     } catch { log.write(LOG_ERR, error.explanation) }
@@ -201,7 +202,7 @@ public final class HelperLoop {
     supervisor.users.adopt(setup.userList, at: now)
   }
 
-  /// What the service calls this computer, or what the computer calls itself.
+  /// The computer's name at the service, or its own host name.
   private func hostName() -> String? {
     if let host = (try? HostSetup(path: path).credential())?.host { return host }
     var name = [CChar](repeating: 0, count: 256)
@@ -213,7 +214,7 @@ public final class HelperLoop {
     let setup = try HostSetup(path: path)
     let known = try SystemUser.find(named: user)
     let token = try setup.token(of: user, known: known)
-    // A directory may be away: nothing may be settled for want of a token.
+    // A user directory may be out of reach: a missing token is then not the final answer.
     guard try token != nil || known != nil || !setup.isListed(user) else { throw UserLookupError.listedAndUnknown }
     return token
   }
@@ -253,7 +254,7 @@ public final class HelperLoop {
   private func timeToWait(_ now: Int64) -> Int64 {
     if pipeline?.hasOutcomes == true { return 0 }
     let bus = logind.deadline.map { now + max(0, $0.milliseconds(since: .now())) }
-    // Rounded up to a slot, so that a thousand spread questions do not make a thousand wake-ups.
+    // The time is rounded up to a slot, so that a thousand spread questions do not cause a thousand wake-ups.
     let turn = nextTurn.map { $0 <= now ? now : ($0 / Self.slot + 1) * Self.slot }
     let next = [nextLook, nextAlive, bus ?? .max, turn ?? .max].min() ?? now
     return max(0, next - now)
@@ -267,7 +268,7 @@ public final class HelperLoop {
         nextLook = 0
         nextRescan = 0
         stacks.lookSoon()
-        // Anyone who has it read its files looks at its status next.
+        // After SIGHUP an administrator reads the status next.
         nextAlive = 0
       case .stop: mustStop = true
       }

@@ -1,10 +1,10 @@
 import CHost
 import Glibc
 
-/// The signals that the helper obeys, as something to wait for (signalfd(2)).
+/// The signals that the helper handles, as a descriptor (signalfd(2)).
 struct HelperSignals {
   enum Order: Sendable, Equatable {
-    /// SIGHUP: read the configuration again, and look at everything.
+    /// SIGHUP: read the configuration and all records again.
     case reload
     /// SIGTERM, SIGINT.
     case stop
@@ -12,7 +12,7 @@ struct HelperSignals {
 
   let descriptor: Int32
 
-  /// Blocks the signals for this process, so that they come by the descriptor alone.
+  /// Blocks the signals for this process, so that only the descriptor delivers them.
   init() throws(HelperError) {
     var set = sigset_t()
     sigemptyset(&set)
@@ -24,7 +24,7 @@ struct HelperSignals {
 
   func close() { _ = Glibc.close(descriptor) }
 
-  /// What came since the last call, in its order.
+  /// The signals since the last call, in order.
   func orders() -> [Order] {
     var orders: [Order] = []
     var info = signalfd_siginfo()

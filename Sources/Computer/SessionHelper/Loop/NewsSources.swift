@@ -1,29 +1,29 @@
 import Glibc
 
-/// What the loop waits for, by name (poll(2)).
+/// The descriptors that the loop waits for, by name (poll(2)).
 struct NewsSources {
   enum Source: Int, CaseIterable {
     case signals, recordFolder, processes, bus, worker, probe
   }
 
-  /// One for each source, in their order. poll(2) passes over a negative descriptor.
+  /// One entry for each source, in the order of the cases. poll(2) skips a negative descriptor.
   private var entries = Source.allCases.map { _ in pollfd(fd: -1, events: 0, revents: 0) }
 
-  /// - Parameter descriptor: negative if the source is not there.
+  /// - Parameter descriptor: negative if there is no such source now.
   mutating func listen(to source: Source, by descriptor: Int32, for events: Int16 = Int16(POLLIN)) {
     entries[source.rawValue] = pollfd(fd: descriptor, events: events, revents: 0)
   }
 
-  /// Passes over a source from now on.
+  /// Skips a source from now on.
   mutating func ignore(_ source: Source) { entries[source.rawValue].fd = -1 }
 
-  /// Milliseconds: how long a wait that the kernel refuses lasts all the same, at most.
+  /// The longest pause after a poll(2) that failed, in milliseconds.
   private static let pauseAfterFailure: Int64 = 1_000
 
-  /// A poll(2) that fails (ENOMEM) finds no news, and takes its time all the same: otherwise the loop would spin until
-  /// the kernel has memory again.
+  /// Waits for events. If poll(2) fails (ENOMEM), it pauses and finds no events: without the pause the loop would spin
+  /// until the kernel has memory again.
   ///
-  /// - Returns: whether some source has news.
+  /// - Returns: whether a source has an event.
   mutating func wait(milliseconds: Int64) -> Bool {
     let count = poll(&entries, nfds_t(entries.count), Int32(clamping: milliseconds))
     guard count < 0 else { return count > 0 }

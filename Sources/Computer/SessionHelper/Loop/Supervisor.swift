@@ -3,10 +3,10 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Watches all records: ⑧ asks the service, has ``SessionWatch`` and ``EndJudge`` decide, and ``SessionActs`` ⑨ act
-/// through logind.
+/// Watches all records. It asks the service (⑧), ``SessionWatch`` and ``EndJudge`` decide, and ``SessionActs`` acts
+/// through logind (⑨).
 ///
-/// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot.
+/// It does not wait: ``turn(at:)`` does what is due. Times are milliseconds after boot.
 public final class Supervisor {
   var setup: SupervisorSetup
   let records: WatchedRecords
@@ -14,15 +14,15 @@ public final class Supervisor {
   let judge: EndJudge
   let acts: SessionActs
   let earlier: EarlierSessions
-  /// Nil: no sign-in without the service is reported.
+  /// Nil: sign-ins without the service are not reported.
   let reports: CodeReports?
   let users: UserListKeeper
   let logind: any Logind
   let seat: any Seat
   let log: any HelperLog
-  /// A list was kept, or a session came that was not compared with it.
+  /// A signed list was kept, or there is a session that was not compared with it.
   var mustCompare = true
-  /// What was left while no helper ran is looked at once.
+  /// Whether the records that were left while no helper ran have been read.
   var hasTakenUp = false
 
   public init(
@@ -46,7 +46,7 @@ public final class Supervisor {
 
   /// Does what is due.
   ///
-  /// - Returns: when the next thing is due; nil if only news would bring any.
+  /// - Returns: when the next step is due; nil if only an event can make one due.
   public func turn(at now: Int64) -> Int64? {
     takeOutcomes(now)
     for watched in records.takeDue(at: now) { attend(watched, now) }
@@ -63,10 +63,10 @@ public final class Supervisor {
       .compactMap { $0 }.min()
   }
 
-  /// All records that are known, asked about or not.
+  /// The number of known records, watched or not.
   public var recordCount: Int { records.count }
 
-  /// Sessions that are asked about.
+  /// The number of sessions that the service is asked about.
   public var watchedCount: Int {
     records.all.count { $0.closing == nil && $0.watch.map { !$0.isOver } ?? false }
   }
@@ -116,7 +116,7 @@ public final class Supervisor {
       case .answer(let answer, let mark): took(answer, mark, watched, now)
       case .mark(let mark): tookMark(mark, watched, now)
       case .endTold: forget(id, now)
-      // Only `users` and `reports` ask so.
+      // Only `users` and `reports` ask these questions.
       case .users, .signedUsers, .codeUseTold, .codeUseDisowned, .codeUseRefused: break
       case .failed(let error): failed(error, watched, now)
       }
@@ -146,7 +146,7 @@ public final class Supervisor {
     take(action, watched, now, isVouchedFor: answer.isVouchedFor)
   }
 
-  /// The phone that opened it is not in the signed list any more.
+  /// The phone that opened the session is not in the signed list any more.
   func withdrawn(_ watched: WatchedRecord, _ now: Int64) {
     take(watched.watch?.next(.withdrawn, at: now) ?? .nothing, watched, now, isVouchedFor: true)
   }
@@ -164,7 +164,7 @@ public final class Supervisor {
 
   // MARK: Deciding
 
-  /// - Parameter isVouchedFor: the service's signed word says who ended it: no guard is asked.
+  /// - Parameter isVouchedFor: the service has signed who ended it, so the guard against mass ends is not asked.
   private func take(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64, isVouchedFor: Bool = false) {
     switch action {
     case .nothing: break
@@ -173,7 +173,7 @@ public final class Supervisor {
     case .askMark: inquiries.askMark(for: watched, now)
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
       guard cause == .ended || cause == .forgotten, !isVouchedFor, judge.mustJudge(watched) else {
-        // An outage resolves nothing.
+        // An outage does not settle an end that was left alone.
         if cause != .unreachable { watched.watch?.takeUpAgain() }
         acts.carryOut(action, watched, now)
         break

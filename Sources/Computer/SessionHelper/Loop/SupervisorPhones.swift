@@ -3,18 +3,18 @@ import HostState
 import HostSystem
 import IAMPASSClient
 
-// Sessions of phones that administrators have taken out of the signed list.
+// Sessions of phones that administrators have removed from the signed list.
 
 extension Supervisor {
-  /// Ends them, as if the service had said that somebody wanted it: an administrator's phone has signed the list.
+  /// Ends these sessions without the guard against mass ends, because an administrator's phone has signed the list.
   ///
-  /// A list that cannot be read, or that is not whole, ends nothing.
+  /// A list that is unreadable or incomplete ends no session.
   func endWithdrawn(_ now: Int64) {
     guard let trust = setup.phoneTrust, let version = setup.userList?.signedVersion else { return }
     let open = records.all.filter { $0.isOpen && $0.record.phone != nil && $0.comparedWith != version }
     guard !open.isEmpty, let list = trust.listedPhones() else { return }
     for watched in open {
-      // Nobody may know now whose user it is: it is asked again with the next list or session.
+      // The user may not be known just now. The session is compared again with the next list or session.
       guard let phone = watched.record.phone, let isListed = list.has(phone, of: watched.record.user) else { continue }
       watched.comparedWith = version
       guard !isListed else { continue }

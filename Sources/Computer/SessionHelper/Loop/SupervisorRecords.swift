@@ -7,17 +7,17 @@ import IAMPASSProtocol
 // Records as they come and go.
 
 extension Supervisor {
-  /// Until a record that is undecided is looked at again, in ms.
+  /// The time until an undecided record is read again, in ms.
   private static let lookAgainTime: Int64 = 30_000
-  /// From the end of one process that runs on until the look for another, in ms: a user may start and end thousands.
+  /// The time from the end of a left process to the search for another, in ms. A user may start and end thousands.
   private static let restTime: Int64 = 100
 
   /// How long a process that was left without a terminal may take to open one, in ms: mosh-server first ends its ssh.
   private static let settleTime: Int64 = 15_000
-  /// From one look at it to the next, in ms.
+  /// The time between two looks at such a process, in ms.
   private static let settlePause: Int64 = 1_000
 
-  /// A record was written, changed or removed; or is looked at again.
+  /// Reads a record that was written, changed or removed, or whose next look is due.
   public func recordChanged(_ id: String, at now: Int64) {
     let record: SessionRecord
     do { record = try records.ledger.read(id) } catch .file(let error) where error.code == .missing {
@@ -28,11 +28,11 @@ extension Supervisor {
     let watched = records[id] ?? pickUp(record, now)
     records.update(watched, record)
     place(watched, now)
-    // One that runs on is over as soon as a renewal has taken its place.
+    // A record whose session runs on is over once a renewal has replaced it.
     if isNew, let binding = record.binding { lookAgain(now) { $0.isRunningOn && $0.record.binding == binding } }
   }
 
-  /// Looks at all records: at the start, after lost news, and now and then.
+  /// Reads all records: at the start, after lost events, and from time to time.
   public func rescan(at now: Int64) {
     let ids: Set<String>
     do { ids = Set(try records.ledger.ids()) } catch {
@@ -44,12 +44,12 @@ extension Supervisor {
     for id in ids { recordChanged(id, at: now) }
   }
 
-  /// What was left aside may have been for want of descriptors or memory.
+  /// Reads again the files that could not be read: descriptors or memory may have run out.
   public func lookAtLeftOut(at now: Int64) {
     for id in records.leftOut { recordChanged(id, at: now) }
   }
 
-  /// Once: what the helper before this one has left.
+  /// Continues what the helper before this one has left. It is done once.
   private func takeUp(_ ids: Set<String>, _ now: Int64) {
     guard !hasTakenUp else { return }
     hasTakenUp = true
@@ -58,8 +58,8 @@ extension Supervisor {
     acts.resume(now)
   }
 
-  /// Goes on with a changed configuration: every session is asked about again, and decided about by the new rules.
-  /// Logouts that were begun go on.
+  /// Uses a changed configuration. The service is asked about every session again, and the new rules decide. Logouts
+  /// that have begun go on.
   public func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
     self.setup = setup
     acts.adopt(setup)
@@ -71,7 +71,7 @@ extension Supervisor {
     rescan(at: now)
   }
 
-  /// News of logind.
+  /// Takes events of logind.
   public func logindTold(_ events: [LogindEvent], at now: Int64) {
     for event in events {
       switch event {
@@ -96,7 +96,7 @@ extension Supervisor {
   /// Processes whose end matters; nil if they are the same as at the last call.
   public func changedProcesses() -> Set<ProcessIdentity>? { records.changedProcesses() }
 
-  /// After a sleep every session is asked at once, over new connections.
+  /// After a sleep the service is asked about every session at once, over new connections.
   public func wokeUp(_ now: Int64) {
     inquiries.startOver()
     earlier.startOver(now)
@@ -126,7 +126,7 @@ extension Supervisor {
     return watched
   }
 
-  /// Puts a record where it belongs.
+  /// Puts a record into its stage: waiting, watched or closing.
   func place(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.closing == nil else { return }
     let record = watched.record
@@ -148,16 +148,16 @@ extension Supervisor {
     }
   }
 
-  /// What the session's host has left; nothing while it runs and has not closed the session.
+  /// The processes that the session's host has left; none while the host runs and has not closed the session.
   private func rest(of record: SessionRecord, _ facts: RecordStage.Facts) -> SessionRest {
     guard let binding = record.binding, record.isReleased || !facts.isLeaderAlive else { return .nothing }
-    // A renewal has closed this record; another one watches the same session.
+    // A renewal has closed this record, and its own record watches the same session.
     let isRenewed = records.all.contains { $0.record.id != record.id && $0.record.binding == binding && !$0.isOver }
     guard !isRenewed else { return .nothing }
     return seat.rest(ofSession: binding.logindSession, of: record.uid, leader: binding.leader)
   }
 
-  /// Whether a job would run on unwatched, and may not be one: it has not had the time to open its terminal.
+  /// Whether what looks like a job without a terminal still has time to open one. A job would go unwatched.
   private func isSettling(_ watched: WatchedRecord, _ rest: SessionRest, _ now: Int64) -> Bool {
     guard case .withoutTerminal = rest, !rest.keepsWatch(setup.onLinger) else {
       watched.settles = nil
@@ -168,7 +168,7 @@ extension Supervisor {
     return now < settles
   }
 
-  /// Nothing is asked or decided meanwhile: a job must not end because its phone leaves in these seconds.
+  /// Asks and decides nothing meanwhile: a job must not end because its phone leaves in these seconds.
   private func holdBack(_ watched: WatchedRecord, _ now: Int64) {
     watched.watch = nil
     watched.lock = nil
@@ -178,7 +178,8 @@ extension Supervisor {
     watched.nextLook = min(watched.nextLook ?? .max, now + Self.settlePause)
   }
 
-  /// Watches a session on whose host has closed it or has ended: like one without a screen, which it has no more.
+  /// Goes on watching a session whose host has closed it or has ended. It has no screen any more, and is watched like
+  /// other sessions without one.
   private func runOn(_ watched: WatchedRecord, _ rest: SessionRest, _ now: Int64) {
     if watched.rest != rest.process {
       watched.rest = rest.process
@@ -190,19 +191,19 @@ extension Supervisor {
     log.write(LOG_DEBUG, "watched for what runs on \(watched.record.logName)")
     records.writeNote(watched)
     guard watched.watch?.canLock == true else { return }
-    // Begun again from its note, as after a restart of the helper: what it would have locked is decided again.
+    // The watch begins again from its note, as after a restart of the helper. A decision to lock is made again.
     watched.watch = nil
     watched.lock = nil
     watched.pendingEnd = nil
   }
 
-  /// Nothing has been decided yet, and no news may come of what is missing.
+  /// Reads an undecided record later: what it lacks may come without an event.
   private func lookLater(_ watched: WatchedRecord, _ now: Int64) {
     watched.nextLook = min(watched.nextLook ?? .max, now + Self.lookAgainTime)
   }
 
   private func startWatch(_ watched: WatchedRecord, _ sight: SessionSight, _ now: Int64) {
-    // Without knowing what the session can, nothing may be decided for it: it is looked at again before long.
+    // Nothing is decided before it is known whether the session can lock. It is read again soon.
     guard watched.watch == nil, case .there(let session) = sight else { return }
     let record = watched.record
     let note = records.note(of: record)
@@ -216,7 +217,7 @@ extension Supervisor {
     watched.remark = note?.remark ?? (record.isOffline ? "opened without the service" : "")
     watched.nextAsk = record.isOffline ? nil : now
     if watched.watch?.isLeftAside == true { judge.watchesLeftAside(now) }
-    // Once a sign-in: a note says that it was written before a restart or a reload.
+    // This is logged once for each sign-in. If there is a note, it was logged before a restart or a reload.
     if note == nil { log.write(LOG_DEBUG, "watching \(record.logName) logind_session=\(session.id)") }
     records.writeNote(watched)
   }
@@ -224,7 +225,7 @@ extension Supervisor {
   // MARK: The end of a record
 
   private func close(_ watched: WatchedRecord, _ reason: RecordStage.Reason, _ now: Int64) {
-    // Nobody may claim a record whose end is being told. One that was claimed or bound meanwhile is looked at again.
+    // A record whose end is being told must not be claimed. A record that was claimed or bound meanwhile is read again.
     if !watched.record.isReleased {
       do {
         if let changed = try records.ledger.retire(watched.record) {
@@ -244,14 +245,14 @@ extension Supervisor {
     watched.isRunningOn = false
     watched.rest = nil
     records.writeNote(watched)
-    // A held question would keep the number of questions up for nothing; its answer counts no more.
+    // The answer to a held question does not count any more, and the question would use a place for nothing.
     inquiries.forgetQuestion(of: watched)
   }
 
   func tellEnd(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.question == nil, let closing = watched.closing, closing.next <= now else { return }
     guard let remote = watched.remote, now / 1_000 < watched.record.created + watched.record.duration else {
-      // By now it has ended there by itself; or it is not the configured service's.
+      // The session has ended at the service by itself, or belongs to another service.
       if watched.remote == nil, !watched.record.isOffline {
         log.write(LOG_WARNING, "end not told of \(watched.record.logName): its service is not the configured one")
       }
@@ -260,7 +261,7 @@ extension Supervisor {
     inquiries.tellEnd(of: watched, at: remote, now)
   }
 
-  /// Removes a record whose end the service knows.
+  /// Removes a record after the service was told of its end.
   func forget(_ id: String, _ now: Int64) {
     do { try records.ledger.remove(id) } catch { log.write(LOG_ERR, "record \(id) not removed: \(error.explanation)") }
     drop(id, now)

@@ -2,16 +2,16 @@ import Glibc
 import HostState
 import HostSystem
 
-// Sign-ins without the service, of which it is told.
+// Reports sign-ins without the service to the service.
 
 extension Supervisor {
-  /// Sessions that were opened so and go on, by their uses' ids.
+  /// Open sessions that were opened without the service, by the ids of their uses.
   private var openUses: [String: WatchedRecord] {
     let open = records.all.filter { $0.record.isOffline && $0.record.binding != nil && $0.closing == nil }
     return Dictionary(open.compactMap { one in one.record.offlineUse.map { ($0.id, one) } }, uniquingKeysWith: { $1 })
   }
 
-  /// Looks for uses that the service does not know of.
+  /// Looks for uses that the service does not know yet.
   public func lookAtUses(at now: Int64) {
     reports?.look(open: openUses.values.compactMap { ToldUse($0.record) }, log, now)
   }

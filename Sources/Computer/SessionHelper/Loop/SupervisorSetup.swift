@@ -1,19 +1,19 @@
 import HostState
 import IAMPASSClient
 
-/// What the configuration says, as far as the helper needs it.
+/// The part of the configuration that the helper needs.
 public struct SupervisorSetup {
   public let policy: WatchPolicy
   public let onLockFailure: Configuration.LockFailureAction
   public let onLinger: Configuration.LingerAction
   public let settings: ServiceSettings
-  /// Nil: no phone is looked for.
+  /// Nil: the helper does not look for phones.
   public let presence: PresencePolicy?
-  /// Whether pairings count only if somebody compared digits.
+  /// Whether a pairing counts only if its digits were compared.
   public let requiresAuthenticatedKeys: Bool
-  /// Where the service's list of users is kept; nil: users are not from the service.
+  /// Where the service's list of users is kept; nil: users do not come from the service.
   let userList: UserListKeeper.Place?
-  /// What approvals are verified by; nil: the service is believed.
+  /// The keys that verify approvals; nil: the service is trusted.
   let phoneTrust: PhoneTrust?
 
   public init(_ setup: HostSetup) throws(Misconfiguration) { try self.init(setup, setup.configuration) }

@@ -1,7 +1,8 @@
 import Glibc
 import HostState
 
-/// The file of bound phones, which is read again when it has changed. One that cannot be used leaves the former in force.
+/// The file of bound phones. It is read again if it has changed. If the new contents are not valid, the former stay in
+/// force.
 struct BoundPhonesFile {
   private let path: String
   private var phones: [BoundPhone] = []

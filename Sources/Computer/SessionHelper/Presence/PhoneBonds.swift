@@ -3,23 +3,23 @@ import HostState
 import HostSystem
 import PresenceLink
 
-/// The pairings of bound phones, compared with their pins before and after each look.
+/// The pairings of bound phones, compared with their pins before and after each Bluetooth page.
 final class PhoneBonds {
   typealias Reader = (BoundPhone) throws(FileError) -> BondedDevice?
 
   var requiresAuthenticatedKeys = false
   private let read: Reader
   private let log: any HelperLog
-  /// What the log last said of a phone; nothing while its pairing is the pinned one.
+  /// The last log line about each phone; none while its pairing is the pinned one.
   private var said: [BluetoothAddress: String] = [:]
 
-  /// - Parameter read: the bond that BlueZ has with a phone; nil if there is none.
+  /// - Parameter read: reads the bond that BlueZ has with a phone; nil if there is none.
   init(log: any HelperLog, read: @escaping Reader) {
     self.read = read
     self.log = log
   }
 
-  /// Why nothing can be known of the phone now; nil if its pairing is the pinned one. Each change is a line in the log.
+  /// Why the phone's presence cannot be known now; nil if its pairing is the pinned one. Each change is logged.
   func ignorance(of phone: BoundPhone) -> ProbeAnswer? {
     do throws(FileError) {
       let state = BondState(

@@ -2,7 +2,7 @@ import HostState
 import HostSystem
 import PresenceLink
 
-/// The looks for phones, one at a time: pages are serial, and two at once would make one phone look away.
+/// Looks for phones, one at a time. Bluetooth pages are serial: with two at once, one of the phones would seem away.
 ///
 /// A round asks for each phone of one user until one is near. Rounds take turns after each phone, so that a user with
 /// several absent phones does not hold up the others. Times are milliseconds after boot.
@@ -10,7 +10,7 @@ final class PhoneLooks {
   /// A round that has ended.
   struct Found {
     let user: UnixUsername
-    /// One for each phone that was looked for; at least one.
+    /// One answer for each phone; at least one.
     let answers: [ProbeAnswer]
     /// When the first look began.
     let began: Int64
@@ -25,7 +25,7 @@ final class PhoneLooks {
 
   private let probe: any PhoneProbe
   private let bonds: PhoneBonds
-  /// The first one is under way if ``asked`` is set.
+  /// The first round is under way if ``asked`` is set.
   private var rounds: [Round] = []
   private var asked: BoundPhone?
 
@@ -49,13 +49,13 @@ final class PhoneLooks {
     rounds.removeAll { $0.user == user }
   }
 
-  /// Gives up everything, and the probe's connection: the probe ends by itself if nobody is connected.
+  /// Gives up all rounds and the probe's connection. The probe ends by itself without a connection.
   func startOver() {
     (rounds, asked) = ([], nil)
     probe.rest()
   }
 
-  /// Does what can be done without waiting.
+  /// Does all steps that do not wait. Returns the rounds that have ended.
   func turn(at now: Int64) -> [Found] {
     var found: [Found] = []
     while !rounds.isEmpty {
@@ -65,7 +65,7 @@ final class PhoneLooks {
       }
       guard let answer = probe.answer(at: now) else { break }
       asked = nil
-      // Somebody may have removed the bond meanwhile: the phone then looks like an impostor.
+      // If the bond was removed meanwhile, the phone would look like an impostor.
       if let round = conclude(bonds.ignorance(of: phone) ?? answer, now) { found.append(round) }
     }
     return found

@@ -5,11 +5,11 @@ import PresenceLink
 
 /// Looks for the phones of users who sit at this computer, has ``PresenceWatch`` decide, and acts on their sessions.
 ///
-/// It opens and unlocks nothing, does not tell the service which phones were missed, and calls off nothing that the
-/// ``Supervisor`` has begun.
-/// Waits for nothing; ``turn(at:)`` does what is due. Times are milliseconds after boot, suspended or not.
+/// It opens and unlocks nothing, and does not tell the service which phones were missed. It does not call off what the
+/// ``Supervisor`` has begun. It does not wait: ``turn(at:)`` does what is due. Times are milliseconds after boot,
+/// suspended or not.
 public final class PresenceSupervisor {
-  /// Between two looks at who sits here, and at the file of bound phones, in ms.
+  /// The time between two looks at the seats' users and the file of bound phones, in ms.
   private static let seatTime: Int64 = 10_000
 
   private let logind: any Logind
@@ -22,14 +22,14 @@ public final class PresenceSupervisor {
   private var file: BoundPhonesFile
   private var setup: SupervisorSetup?
   private var users: [WatchedUser] = []
-  /// What the helper before this one has left; empty once it was taken up.
+  /// The states that the helper before this one has left; empty once they were taken over.
   private var former: [UserPresence]
   private var written: [UserPresence]
   private var nextSeats: Int64 = 0
 
   /// - Parameters:
-  ///   - phones: path of the file of bound phones.
-  ///   - bond: the bond that BlueZ has with a phone; nil if there is none.
+  ///   - phones: the path of the file of bound phones.
+  ///   - bond: reads the bond that BlueZ has with a phone; nil if there is none.
   public init(
     phones: String, run: RunFolder, logind: any Logind, seat: any Seat, probe: any PhoneProbe, log: any HelperLog,
     bond: @escaping (BoundPhone) throws(FileError) -> BondedDevice?
@@ -50,9 +50,9 @@ public final class PresenceSupervisor {
     written = former
   }
 
-  /// With the probe, and with what BlueZ has written down.
+  /// Uses the real probe and BlueZ's files.
   ///
-  /// - Parameter configuration: its path; the bound phones stand beside it.
+  /// - Parameter configuration: the configuration's path. The file of bound phones is in the same folder.
   convenience init(
     configuration: String, run: RunFolder, logind: any Logind, seat: any Seat, log: any HelperLog
   ) {
@@ -65,7 +65,7 @@ public final class PresenceSupervisor {
   /// Readable once the probe has answered; negative if no answer is awaited.
   public var descriptor: Int32 { probe.descriptor }
 
-  /// Goes on with a changed configuration. What was begun goes on.
+  /// Uses a changed configuration. Actions that have begun go on.
   func adopt(_ setup: SupervisorSetup, at now: Int64) {
     let before = self.setup?.presence
     self.setup = setup
@@ -76,7 +76,7 @@ public final class PresenceSupervisor {
     for user in users { user.watch = PresenceWatch(policy: policy, isArmed: user.watch.isArmed) }
   }
 
-  /// News of logind.
+  /// Takes events of logind.
   public func logindTold(_ events: [LogindEvent], at now: Int64) {
     for event in events {
       switch event {
@@ -90,7 +90,7 @@ public final class PresenceSupervisor {
     }
   }
 
-  /// The machine slept: what was counted before says nothing about now.
+  /// The computer slept: counting begins again.
   public func wokeUp(_ now: Int64) {
     looks.startOver()
     for user in users {
@@ -100,9 +100,9 @@ public final class PresenceSupervisor {
     }
   }
 
-  /// Does what is due.
+  /// Takes the steps that are due.
   ///
-  /// - Returns: when the next thing is due; nil if only news would bring any.
+  /// - Returns: when the next step is due; nil if only an event can make one due.
   public func turn(at now: Int64) -> Int64? {
     guard let setup else { return nil }
     if let policy = setup.presence {
@@ -126,7 +126,7 @@ public final class PresenceSupervisor {
     do throws(LogindError) {
       seated = phones.isEmpty ? [] : Set(try SeatSessions.of(Set(phones.keys), logind).keys)
     } catch {
-      // Whoever sat here before still does, as far as anybody knows.
+      // The users at the seats stay the same until logind answers.
       return
     }
     for user in users where !seated.contains(user.user) || phones[user.user] != user.phones { drop(user) }
@@ -205,14 +205,14 @@ public final class PresenceSupervisor {
 
   // MARK: What others read
 
-  /// A lock that is under way is not written down as done: the next helper counts again if this one ends before.
+  /// A lock that is under way is not written as done: if this helper ends before, the next one counts again.
   private func writeStates(_ now: Int64) {
     for user in users { user.datePhase(now) }
     let current = users.map { user in
       UserPresence(
         user: user.user, state: acts.isBusy(user.user) ? .doubtful : .init(user.watch.phase), since: user.since / 1_000)
     }
-    // Until it was seen who sits here, the former states stand.
+    // The former states stay until the users at the seats are known.
     guard former.isEmpty, current != written else { return }
     written = current
     do throws(FileError) { try states.write(current) } catch {

@@ -1,13 +1,13 @@
 import HostState
 import PresenceLink
 
-/// What the configuration says of phones that are looked for by Bluetooth. Times are milliseconds.
+/// The configuration for phones that are looked for by Bluetooth. Times are milliseconds.
 public struct PresencePolicy: Sendable, Equatable {
-  /// From one look to the next while the phone answers.
+  /// The time between two looks while the phone answers.
   public var interval: Int64
-  /// How long misses last before the user counts as gone.
+  /// How long the phone must be missed before the user counts as gone.
   public var grace: Int64
-  /// How long nothing may be known before the user counts as out of sight.
+  /// How long the phone's presence may be unknown before the user counts as out of sight.
   public var unknownGrace: Int64
 
   public init(interval: Int64, grace: Int64, unknownGrace: Int64) {
@@ -23,47 +23,47 @@ public struct PresencePolicy: Sendable, Equatable {
   }
 }
 
-/// What has become of a user, by their phones.
+/// What the looks for a user's phones have shown.
 public enum PresenceEvent: Sendable, Equatable {
   /// The phone was found for the first time, or again.
   case found
-  /// It was missed; nobody counts as gone yet.
+  /// The phone was missed. The user does not count as gone yet.
   case doubted
   /// The user counts as gone after this time, unless their phone answers.
   case warned(milliseconds: Int64)
-  /// The user counts as out of sight after this time, unless something is known of their phone.
+  /// The user counts as out of sight after this time, unless their phone's presence becomes known.
   case warnedOfBlindness(milliseconds: Int64)
   /// The user has left.
   case left
-  /// Nothing has been known of the phone for too long.
+  /// The phone's presence was unknown for too long.
   case blinded
 }
 
-/// Whether a user is near their phone: decides by what the looks have found, and does nothing by itself.
+/// Whether a user is near their phone: decides by the results of the looks, and does nothing by itself.
 ///
-/// All times are milliseconds after boot, suspended or not. The time since the phone last answered is booked either as
-/// missed or as unknown, so that a phone that is missed and a Bluetooth that fails in turn end in one or the other.
+/// All times are milliseconds after boot, suspended or not. The time since the phone last answered counts either as
+/// missed or as unknown. So a phone that is missed while Bluetooth also fails at times still ends as left or as blind.
 public struct PresenceWatch: Sendable, Equatable {
-  /// Fewer misses never end in ``PresenceEvent/left``.
+  /// ``PresenceEvent/left`` takes at least this many misses.
   public static let leastMisses = 3
-  /// From one look's begin to the next while there is doubt.
+  /// The time from the beginning of one look to the next while the phone is missed or unknown.
   public static let doubtfulInterval: Int64 = 5_000
-  /// The longest time between the ends of two looks that is booked. After a longer one the machine slept or stood still,
-  /// and what was counted before it is counted again from the start. Looks for ``BoundPhones/greatestCount`` phones, one
-  /// after the other and each as long as the probe's limit of 8 s, fit in.
+  /// The longest time between the ends of two looks that counts. After a longer time the computer slept or hung, and
+  /// counting begins again. Looks for ``BoundPhones/greatestCount`` phones fit in, one after the other, with the
+  /// probe's limit of 8 s each.
   static let greatestGap: Int64 = 150_000
-  /// How long before the end a warning comes.
+  /// How long before the user counts as gone or out of sight a warning comes.
   static let warningTime: Int64 = 10_000
 
   public enum Phase: Sendable, Equatable {
-    /// The phone has not answered yet: nothing is concluded from its silence.
+    /// The phone has not answered yet: its silence does not count.
     case unarmed
     case armed
-    /// The phone was missed, or nothing is known of it.
+    /// The phone was missed, or its presence is unknown.
     case doubtful
     /// The user has left, and their phone has not answered since.
     case left
-    /// Nothing is known for too long.
+    /// The phone's presence was unknown for too long.
     case blind
   }
 
@@ -78,22 +78,23 @@ public struct PresenceWatch: Sendable, Equatable {
   private var hasWarned = false
   private var hasWarnedOfBlindness = false
 
-  /// - Parameter isArmed: what was known before a restart of the helper. Only this is kept: doubt is counted again.
+  /// - Parameter isArmed: whether the phone had answered before a restart of the helper. Only this is kept; misses are
+  ///   counted again.
   public init(policy: PresencePolicy, isArmed: Bool = false) {
     self.policy = policy
     phase = isArmed ? .armed : .unarmed
   }
 
-  /// Whether a restart must know that the phone had answered.
+  /// Whether the next helper must know that the phone had answered.
   public var isArmed: Bool { phase == .armed || phase == .doubtful }
 
-  /// When the next look begins, if the last one began and ended then.
+  /// When the next look begins, if the last look began and ended at these times.
   public func nextLook(began: Int64, ended: Int64) -> Int64 {
     let pause = phase == .doubtful ? Self.doubtfulInterval : policy.interval
     return max(began + pause, ended)
   }
 
-  /// A look at all phones of the user has ended.
+  /// Takes the results of a look at all phones of the user.
   ///
   /// - Parameter answers: one for each phone that was looked for; at least one.
   public mutating func look(_ answers: [ProbeAnswer], ended now: Int64) -> [PresenceEvent] {
@@ -108,7 +109,7 @@ public struct PresenceWatch: Sendable, Equatable {
     return conclude()
   }
 
-  /// One phone that is near is enough. A phone of which nothing is known may be in the user's pocket.
+  /// One phone that is near is enough. A phone whose presence is unknown may be near.
   static func verdict(_ answers: [ProbeAnswer]) -> ProbeAnswer {
     if answers.contains(.near) { return .near }
     for answer in answers { if case .unknown = answer { return answer } }
@@ -127,14 +128,14 @@ public struct PresenceWatch: Sendable, Equatable {
     (hasWarned, hasWarnedOfBlindness) = (false, false)
   }
 
-  /// Books the time since the last look.
+  /// Counts the time since the last look as missed or unknown.
   private mutating func book(_ answer: ProbeAnswer, now: Int64) {
     let gap = lastEnd.map { now - $0 } ?? 0
     if !(0...Self.greatestGap).contains(gap) { resume() }
     switch (last.map(Evidence.init), Evidence(answer)) {
     case (.miss, .miss): missedTime += gap
     case (.unknown, _), (.miss, .unknown): unknownTime += gap
-    // From the end of the first look on that has not found the phone: it may have been near until then.
+    // Time counts from the end of the first look that missed the phone: it may have been near until then.
     case (.near, _), (nil, _), (_, .near): break
     }
     if Evidence(answer) == .miss { misses += 1 }
@@ -166,14 +167,14 @@ public struct PresenceWatch: Sendable, Equatable {
     return events
   }
 
-  /// The machine slept, or whoever looks stood still: what was counted says nothing about now.
+  /// Begins to count again, because the computer slept or the helper hung.
   public mutating func resume() {
     recount()
     (last, lastEnd) = (nil, nil)
     if phase == .doubtful { phase = .armed }
   }
 
-  /// What an answer is worth.
+  /// What an answer counts as.
   private enum Evidence {
     case near, miss, unknown
 

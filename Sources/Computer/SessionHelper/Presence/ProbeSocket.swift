@@ -3,13 +3,13 @@ import Glibc
 import HostSystem
 import PresenceLink
 
-/// The probe at its socket. Whatever goes wrong here is ``ProbeAnswer/unknown(_:)``: nothing is concluded from it about
-/// a phone.
+/// The probe at its socket. All errors here are ``ProbeAnswer/unknown(_:)``: they do not count as a missed phone.
 public final class ProbeSocket: PhoneProbe {
-  /// Milliseconds. A look takes 8 s at most. An administrator's may come first, with a phone's rest after it.
+  /// The longest wait for an answer, in milliseconds. A look takes 8 s at most. An administrator's look may come first,
+  /// with a pause for the phone after it.
   private static let patience: Int64 = 25_000
-  /// Milliseconds for which a probe that did not answer is not asked again. One that is stopped would otherwise hold up
-  /// the looks for all users, one patience after the other.
+  /// How long a probe that did not answer is not asked again, in milliseconds. A stopped probe would otherwise delay
+  /// the looks for all users, one wait after the other.
   private static let pause: Int64 = 10_000
 
   private let path: String
@@ -27,7 +27,7 @@ public final class ProbeSocket: PhoneProbe {
   public var deadline: Int64? { failure == nil ? asked?.deadline : 0 }
 
   public func ask(_ request: ProbeRequest, at now: Int64) {
-    // Its answer would be taken for this one's.
+    // The answer to the earlier question would be taken for the new one's.
     if asked != nil { disconnect() }
     failure = now < pausesUntil ? "no-answer" : send(request)
     asked = failure == nil ? (request.phone, now + Self.patience) : nil
@@ -72,7 +72,7 @@ public final class ProbeSocket: PhoneProbe {
   /// - Returns: why the question was not sent; nil if it was.
   private func send(_ request: ProbeRequest) -> String? {
     let question = request.bytes
-    // The probe may have ended since the last question; then there is a new one.
+    // The probe may have ended since the last question. Then systemd starts a new one.
     for _ in 0..<2 {
       if connection < 0, let reason = connect() { return reason }
       if Glibc.send(connection, question, question.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) == question.count {
@@ -93,7 +93,7 @@ public final class ProbeSocket: PhoneProbe {
     }
     connection = iampass_connect_packets(path)
     guard connection >= 0 else { return "no-probe" }
-    // systemd listens for the probe. Anyone else's answer is worth nothing.
+    // systemd listens for the probe, as root. Answers of other users do not count.
     guard iampass_peer(connection).uid == 0 else {
       disconnect()
       return "foreign-socket"

@@ -3,20 +3,20 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// What is done to sessions at this computer's seats once their user has left by ``PresenceWatch``.
+/// Locks or logs out sessions at this computer's seats once ``PresenceWatch`` says that their user has left.
 ///
-/// Waits for nothing; ``turn(_:)`` does what is due. Times are milliseconds after boot.
+/// It does not wait: ``turn(_:)`` does what is due. Times are milliseconds after boot.
 final class SeatActs {
-  /// Between two attempts to look at sessions, in growing steps.
+  /// The pause between two attempts to read sessions. It grows.
   private static let pauses: ClosedRange<Int64> = 500...30_000
 
-  /// A user whose sessions are acted upon. Each is found by logind.
+  /// A user whose sessions are acted upon. logind lists the sessions.
   private struct Begun {
     let user: UnixUsername
     let cause: Cause
     var due: Int64
     var attempts = 0
-    /// Sessions that something was done to, or deliberately not.
+    /// Sessions that were dealt with, or deliberately left alone.
     var settled: Set<String> = []
   }
 
@@ -26,7 +26,7 @@ final class SeatActs {
     let lock: ScreenLock
   }
 
-  /// Nil until the configuration was read; nothing is begun before.
+  /// Nil until the configuration was read. Nothing begins before.
   var setup: SupervisorSetup?
   private let logind: any Logind
   private let seat: any Seat
@@ -36,7 +36,7 @@ final class SeatActs {
   private var begun: [Begun] = []
   private var locking: [Locking] = []
 
-  /// - Parameter leaving: what the next helper goes on with if this one ends.
+  /// - Parameter leaving: the logouts that the next helper goes on with if this one ends.
   init(leaving: LeavingSessions, away: AwayLocks, logind: any Logind, seat: any Seat, log: any HelperLog) {
     self.away = away
     self.logind = logind
@@ -45,10 +45,10 @@ final class SeatActs {
     logouts = SessionLogouts(kept: leaving, logind: logind, seat: seat, log: log)
   }
 
-  /// When something is to be done.
+  /// When the next step is due.
   var due: Int64? { (begun.map(\.due) + locking.map(\.lock.due) + [logouts.due].compactMap { $0 }).min() }
 
-  /// Whether something that was begun for this user is not settled yet.
+  /// Whether an action for this user is still under way.
   func isBusy(_ user: UnixUsername) -> Bool {
     begun.contains { $0.user == user } || locking.contains { $0.user == user }
   }
@@ -59,7 +59,7 @@ final class SeatActs {
     begun.append(Begun(user: user, cause: cause, due: now))
   }
 
-  /// A phone of the user answers again: what has not been done yet is not done.
+  /// Stops what has not been done yet, because a phone of the user answers again.
   func callOff(_ user: UnixUsername) {
     begun.removeAll { $0.user == user }
     locking.removeAll { $0.user == user }
@@ -68,7 +68,7 @@ final class SeatActs {
 
   /// Writes a line to the terminals of sessions that will be locked or logged out.
   func warn(_ user: UnixUsername, of cause: Cause, milliseconds: Int64) {
-    // The warning is a courtesy: what cannot be looked at is acted upon without one.
+    // The warning may be missing: sessions that cannot be read are dealt with without one.
     guard let sessions = try? SeatSessions.of([user], logind)[user]?.there else { return }
     for session in sessions {
       guard let does = words(for: cause, on: session) else { continue }
@@ -79,7 +79,7 @@ final class SeatActs {
     }
   }
 
-  /// Nil if nothing is done to the session.
+  /// The line for the user; nil if the session is left alone.
   private func words(for cause: Cause, on session: LogindSession) -> String? {
     switch action(for: cause, on: session) {
     case .lock: "this screen locks"
@@ -98,7 +98,7 @@ final class SeatActs {
   /// logind has removed a session.
   func sessionRemoved(_ id: String, _ now: Int64) { logouts.sessionRemoved(id, now) }
 
-  /// Does what is due.
+  /// Takes the steps that are due.
   func turn(_ now: Int64) {
     for index in begun.indices.reversed() where begun[index].due <= now {
       if act(&begun[index], now) { begun.remove(at: index) }
@@ -109,7 +109,9 @@ final class SeatActs {
 
   // MARK: Sessions
 
-  /// - Returns: whether everything was settled.
+  /// Acts on the user's sessions.
+  ///
+  /// - Returns: whether all of them were dealt with.
   private func act(_ begun: inout Begun, _ now: Int64) -> Bool {
     var why = ""
     do throws(LogindError) {
@@ -128,7 +130,9 @@ final class SeatActs {
     return false
   }
 
-  /// - Returns: false if nothing could be done yet.
+  /// Locks or logs out one session.
+  ///
+  /// - Returns: false if it could not be done yet.
   private func settle(_ session: LogindSession, _ begun: Begun, _ now: Int64) -> Bool {
     guard let setup, let leader = ProcessIdentity(pid: session.leader), let id = Digest.randomIdentifier() else {
       return false
@@ -155,7 +159,7 @@ final class SeatActs {
     }
   }
 
-  /// Looks at a screen that is to be locked.
+  /// Reads a screen that is being locked. Returns whether that has ended.
   private func hasEnded(_ locking: Locking, _ now: Int64) -> Bool {
     let cause = locking.lock.cause
     switch locking.lock.step(logind, seat, now: now) {

@@ -1,11 +1,11 @@
 import HostState
 import HostSystem
 
-/// One user's sessions at this computer's own seats, whoever opened them. Remote sessions are left out: their user is
-/// somewhere else.
+/// One user's sessions at this computer's own seats, whichever program opened them. Remote sessions are left out: their
+/// user is somewhere else.
 struct SeatSessions {
   private(set) var there: [LogindSession] = []
-  /// Sessions that logind lists at a seat, and that cannot be looked at.
+  /// Ids of sessions that logind lists at a seat, but that cannot be read.
   private(set) var unclear: [String] = []
 
   /// The sessions of these users; users without any are left out.

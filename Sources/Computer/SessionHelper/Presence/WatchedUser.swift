@@ -4,10 +4,10 @@ import HostSystem
 /// A user at a seat whose phones are looked for. Times are milliseconds after boot.
 final class WatchedUser {
   let user: UnixUsername
-  /// At least one.
+  /// The user's bound phones; at least one.
   let phones: [BoundPhone]
   var watch: PresenceWatch { didSet { if watch.phase != oldValue.phase { hasNewPhase = true } } }
-  /// Since when the phase is what it is.
+  /// When the phase began.
   private(set) var since: Int64
   /// When the next round of looks begins.
   var nextLook: Int64
@@ -22,7 +22,7 @@ final class WatchedUser {
     nextLook = now
   }
 
-  /// Dates a phase that has begun since the last call.
+  /// Notes the time if a phase has begun since the last call.
   func datePhase(_ now: Int64) {
     if hasNewPhase { since = now }
     hasNewPhase = false

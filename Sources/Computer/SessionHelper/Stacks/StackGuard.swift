@@ -4,14 +4,14 @@ import HostState
 import HostSystem
 import PAMStacks
 
-/// Tells root that a PAM file has lost the line of a listed service: once for each change, and once a day. It mends
-/// nothing.
+/// Logs for root that a PAM file has lost the line of a listed service: once for each change, and once a day. It does
+/// not repair files.
 ///
 /// Times are milliseconds after boot.
 public final class StackGuard {
-  /// Between two looks at PAM's files. What is there for so long is expected from then on.
+  /// The time between two looks at PAM's files. A line that stays this long is expected from then on.
   static let lookTime: Int64 = 300_000
-  /// Between two lines about the same loss.
+  /// The time between two log lines about the same loss.
   static let tellTime: Int64 = 86_400_000
 
   private let folder: String
@@ -25,7 +25,7 @@ public final class StackGuard {
   struct Setup {
     let configuration: Configuration
     let note: PhoneLineNote
-    /// Held by a command that may be taking lines away.
+    /// The lock file of commands that may be removing lines.
     let administratorLock: String
 
     init(_ setup: HostSetup) {
@@ -35,13 +35,13 @@ public final class StackGuard {
     }
   }
 
-  /// - Parameter folder: such as `/etc/pam.d`.
+  /// - Parameter folder: PAM's folder, such as `/etc/pam.d`.
   public init(folder: String, log: any HelperLog) {
     self.folder = folder
     self.log = log
   }
 
-  /// What is listed may have changed: looks at the next chance.
+  /// Reads the files at the next turn, because the listed services may have changed.
   public func adopt(_ setup: HostSetup) {
     self.setup = Setup(setup)
     lookSoon()
@@ -49,7 +49,7 @@ public final class StackGuard {
 
   public func lookSoon() { nextLook = 0 }
 
-  /// Looks if it is time. While a command of an administrator's is at work it does not, and does at the next chance.
+  /// Reads the files if it is time. While an administrator's command works, it waits for a later turn.
   public func turn(at now: Int64) {
     guard let setup, now >= nextLook else { return }
     do throws(FileError) {
@@ -96,15 +96,15 @@ public final class StackGuard {
   }
 }
 
-/// The lock of administrators' commands, taken for a look: what they are changing is not looked at half changed. Root
-/// alone can open it, so nobody else can keep the helper from it.
+/// The lock of administrators' commands, held while the files are read, so that no half-changed file is read. Only root
+/// can open the lock, so other users cannot block the helper.
 private final class AdministratorsTurn {
   private let descriptor: Int32
 
-  /// - Returns: nil while a command is at work; it is not waited for.
+  /// - Returns: nil while a command works. It does not wait for the command.
   init?(_ path: String) throws(FileError) {
     descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC, 0)
-    // Without the file no command has run yet.
+    // If the file is missing, no command has run yet.
     guard descriptor >= 0 else {
       guard errno == ENOENT else { throw FileError(.system(errno), path: path) }
       return

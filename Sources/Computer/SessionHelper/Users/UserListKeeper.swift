@@ -4,42 +4,42 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Keeps this computer's list of users as the service has it: one question that the service holds until the list changes.
+/// Keeps this computer's copy of the service's list of users. It asks one question, which the service holds until the
+/// list changes.
 ///
 /// Times are milliseconds after boot.
 final class UserListKeeper {
-  /// While the service does not hold the question.
+  /// The pause between two questions while the service does not hold them.
   private static let pollTime: Int64 = 5_000
-  /// Before the next question, whatever the service says: a broken one must not keep the helper busy.
+  /// The shortest pause before the next question, so that a broken service does not keep the helper busy.
   private static let leastPause: Int64 = 1_000
-  /// After a list that is refused: nothing better is to be expected soon.
+  /// The pause after an invalid list: the service will not have a better one soon.
   private static let refusedTime: Int64 = 60_000
   private static let complaintTime: Int64 = 600_000
 
-  /// The file of the list, and for which credential it is.
+  /// The list's file, and the credential that it belongs to.
   struct Place {
     let path: String
     let state: RunFolder
     let credential: String
-    /// The service's, as phones spell it.
+    /// The service's origin, as phones spell it.
     var origin = ""
 
     private var folder: String { path.hasSuffix("/users") ? String(path.dropLast("/users".count)) : path }
-    /// Whose phones sign the list, and what is kept of it.
+    /// The administrators whose phones sign the list, and the kept list.
     var fleet: Fleet? { get throws(FleetError) { try Fleet.kept(in: folder, credential: credential) } }
     var signed: SignedUsers.Place { SignedUsers.Place(folder: folder) }
-    /// The version of the list that administrators' phones have signed; nil if nothing whole is kept, or if nobody knows
-    /// whose phones sign.
+    /// The version of the signed list; nil if no complete list is kept, or if the signing administrators are not known.
     var signedVersion: UserListVersion? {
       guard let fleet = try? fleet else { return nil }
       return SignedUsers.version(signed, credential: fleet.credential)
     }
 
-    /// Beside the list.
+    /// The mark's file, in the list's folder.
     var markPath: String { path.hasSuffix("/users") ? String(path.dropLast("users".count)) + "mark" : path + ".mark" }
   }
 
-  /// A list under way.
+  /// A list that is being fetched.
   private enum Fetch {
     case plain(UserListFetch)
     case signed(SignedListFetch)
@@ -59,7 +59,7 @@ final class UserListKeeper {
   private var fetch: Fetch?
   private var asked: (ticket: SessionService.Ticket, at: Int64, mark: String?)?
   private var mark: ComputerMark?
-  /// The connection is another one than before, as far as is known.
+  /// The connection may be a new one.
   private var isConnectedAnew = false
   /// The last reply said that no administrator has signed a list.
   private var isNothingSigned = false
@@ -73,7 +73,7 @@ final class UserListKeeper {
     self.verifier = verifier
   }
 
-  /// - Parameter place: nil: the users are in a file of this computer's own.
+  /// - Parameter place: nil if the users are in this computer's own file.
   func adopt(_ place: Place?, at now: Int64) {
     asked = nil
     fetch = nil
@@ -85,7 +85,7 @@ final class UserListKeeper {
     due = place == nil ? nil : now
   }
 
-  /// After a sleep: what was under way is lost with its connections.
+  /// Begins again after a sleep: questions under way are lost with their connections.
   func startOver(_ now: Int64) {
     asked = nil
     fetch = nil
@@ -100,16 +100,16 @@ final class UserListKeeper {
     fetch = current
     if isConnectedAnew { renewMark(in: place.state, now) }
     let next = current.next
-    // A page in the middle of a list is there already.
+    // The service already has the next page of a list, and does not wait with it.
     let isFirst = next.after.isEmpty
     let question = UserListQuestion(
       since: next.since, after: next.after, mark: isFirst ? mark?.told : nil, signed: next.signed)
-    // A list that nobody has signed yet may be waited for, too.
+    // The service may also hold the question until a first list is signed.
     let mayHold = isFirst && (question.since > 0 || isNothingSigned)
     asked = (service.askUsers(question, mayHold: mayHold), now, question.mark?.mark)
   }
 
-  /// Nil if nobody knows whose phones sign the list: it is not asked for then.
+  /// Nil if the signing administrators are not known. The list is not asked for then.
   private func begun(_ place: Place, _ now: Int64) -> Fetch? {
     do throws(FleetError) {
       guard let fleet = try place.fleet else {
@@ -128,7 +128,8 @@ final class UserListKeeper {
     }
   }
 
-  /// Without a mark that can be kept, the last one goes on: the service must not take this computer for another.
+  /// Makes a new mark. If it cannot be kept, the last mark stays: the service must not take this computer for another
+  /// one.
   private func renewMark(in state: RunFolder, _ now: Int64) {
     isConnectedAnew = false
     do { try mark?.renew(in: state) } catch { complainOfMark(error, now) }
@@ -145,7 +146,7 @@ final class UserListKeeper {
     log.write(LOG_WARNING, "the mark by which a copied computer is noticed is not kept: \(error.explanation)")
   }
 
-  /// - Returns: false if the question was another's.
+  /// - Returns: false if the question was not asked here.
   func took(_ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ now: Int64) -> Bool {
     guard let asked, asked.ticket == ticket else { return false }
     self.asked = nil
@@ -167,7 +168,7 @@ final class UserListKeeper {
     return true
   }
 
-  /// - Parameter wasHeld: the service waited with its reply, as it says.
+  /// - Parameter wasHeld: whether the service says that it held its reply.
   private func took(_ page: UserListPage, wasHeld: Bool, _ now: Int64) {
     failures = 0
     guard case .plain(var fetch)? = fetch, let place else { return askAgain(now) }
@@ -186,7 +187,7 @@ final class UserListKeeper {
     }
   }
 
-  /// - Parameter wasHeld: the service waited with its reply, as it says.
+  /// - Parameter wasHeld: whether the service says that it held its reply.
   private func took(_ page: SignedListPage, wasHeld: Bool, _ now: Int64) {
     failures = 0
     guard case .signed(var fetch)? = fetch, let place else { return askAgain(now) }

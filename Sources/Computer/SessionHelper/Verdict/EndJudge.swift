@@ -1,12 +1,12 @@
 import HostState
 import IAMPASSClient
 
-/// Judges ends together, so that a service which has lost its memory does not empty an office: what the guard against
-/// mass ends is told, and what follows from its verdict.
+/// Judges ends together, so that a service that has lost its data does not end the sessions of a whole office. It feeds
+/// the guard against mass ends, and acts on its verdict.
 ///
 /// Times are milliseconds after boot.
 final class EndJudge {
-  /// Sessions that are looked at for a comparison at most.
+  /// The most sessions that the service is asked about for a comparison.
   private static let mostProbes = 64
   private static let putBackRemark = "the service went back to an earlier state; left alone"
 
@@ -23,10 +23,11 @@ final class EndJudge {
     shouts = MassEndShouts(log: log)
   }
 
-  /// When a verdict or the next look at what was left alone is due; nil if neither is.
+  /// When a verdict, or the next look at sessions that were left alone, is due; nil if neither is.
   var due: Int64? { [gathering?.due, shouts.due].compactMap { $0 }.min() }
 
-  /// Whether the guard against mass ends has something to guard, or has guarded this session before.
+  /// Whether the guard against mass ends must judge this session. It must if enough users are watched, if ends are being
+  /// gathered, or if the session was left alone before.
   func mustJudge(_ watched: WatchedRecord) -> Bool {
     if gathering != nil || watched.watch?.isLeftAside == true { return true }
     let users = Set(records.all.lazy.filter { $0.closing == nil && $0.watch != nil }.map(\.record.uid))
@@ -35,8 +36,8 @@ final class EndJudge {
 
   /// Gathers ends for a verdict.
   ///
-  /// - Parameter ask: asks the service about one of the others. What it says of them tells one that has lost its memory
-  ///   from one that ended a session.
+  /// - Parameter ask: asks the service about another session. Its answers show whether it has lost its data or has
+  ///   ended one session.
   func begin(_ now: Int64, _ ask: (WatchedRecord) -> Void) {
     guard gathering == nil else { return }
     gathering = VerdictGathering(at: now)
@@ -46,19 +47,19 @@ final class EndJudge {
     }
   }
 
-  /// Does what is due.
+  /// Takes the steps that are due.
   ///
-  /// - Parameter carryOut: does what was decided of a session that may end.
+  /// - Parameter carryOut: does what was decided about a session that may end.
   func turn(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
     if let gathering, gathering.due <= now { judge(now, carryOut) }
     if let due = shouts.due, due <= now { shoutAgain(now) }
   }
 
-  /// A session is watched that was left alone before.
+  /// Notes that a session that was left alone is watched again.
   func watchesLeftAside(_ now: Int64) { shouts.lookLater(now) }
 
-  /// What a service says that was put back to an earlier state does not end any session, however few there are. New
-  /// sign-ins are watched as ever.
+  /// Looks for a service that was restored to an earlier state. Its answers end no session, even if there are few. New
+  /// sign-ins are watched as usual.
   func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.watch?.isPutBack == true else {
       if watched.remark == Self.putBackRemark { watched.remark = "" }
@@ -71,7 +72,7 @@ final class EndJudge {
 
   private func judge(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
     let ending = records.all.filter { $0.pendingEnd != nil && $0.closing == nil }
-    // They may be over, or asked about again, by now.
+    // These sessions may be over by now, or asked about again.
     guard !ending.isEmpty, let began = gathering?.began, let probes = gathering?.probes else {
       gathering = nil
       return
@@ -125,35 +126,35 @@ final class EndJudge {
 }
 
 extension WatchedRecord {
-  /// Watched, and not ended or left aside by now.
+  /// Whether the session is watched, and neither ended nor left alone.
   fileprivate var isWatchedSoundly: Bool {
     guard let watch else { return false }
     return pendingEnd == nil && closing == nil && !watch.isOver && !watch.isLeftAside
   }
 
   /// - Parameters:
-  ///   - began: answers from this time on count; in ms after boot.
-  ///   - probes: questions that were asked for the verdict.
-  /// - Returns: nil if nothing counts that is known of this session.
+  ///   - began: answers count from this time on, in ms after boot.
+  ///   - probes: the questions that were asked for the verdict.
+  /// - Returns: nil if nothing is known about this session that counts.
   fileprivate func standing(since began: Int64, _ probes: Set<SessionService.Ticket>) -> MassEndVerdict.Standing? {
     guard closing == nil else { return nil }
     let since = watch?.leftAsideSince
     if pendingEnd != nil { return since.map { .endingAgain(since: $0) } ?? .ending }
     if since != nil { return .leftAside }
     guard isWatchedSoundly, let watch else { return nil }
-    // What a service that was put back says of those is settled already.
+    // Answers of a restored service about these sessions are already settled.
     if watch.isDoubted { return watch.isPutBack ? nil : .doubted }
-    // A held question would have been answered, had the service anything bad to say.
+    // The service would have answered a held question if the session had ended.
     let isHeld = watch.isHeld && question.map { !probes.contains($0) } ?? false
     return lastAnswer >= began || isHeld ? .sound : nil
   }
 }
 
 extension SessionAnswer {
-  /// Ends that somebody wanted, and that a service which has lost its memory would not name.
+  /// Reasons for ends that a person wanted. A service that has lost its data does not give them.
   private static let wanted: Set<String> = ["USER_DELETED", "ENDED_ON_PHONE", "LOGGED_OUT"]
 
-  /// Whether the service's signed word says that somebody wanted this end.
+  /// Whether the service has signed that a person wanted this end.
   var isVouchedFor: Bool {
     guard case .status(_, _, let reason?) = self else { return false }
     return Self.wanted.contains(reason)

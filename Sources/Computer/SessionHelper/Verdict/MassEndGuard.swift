@@ -1,45 +1,45 @@
-/// Keeps a service that has lost its memory from emptying an office: if sessions of over half of the users, and of five
-/// or more, end within a minute, none of them is ended here.
+/// Guards against a service that has lost its data. If sessions of five or more users, and of over half of all users,
+/// end within a minute, the helper ends none of them.
 ///
 /// Users are counted, not sessions: one user with many sessions does not make a crowd. A user is named by the uid. Pure; times are
 /// milliseconds after boot.
 public struct MassEndGuard: Sendable {
-  /// Fewer users do not make a crowd.
+  /// The guard acts from this number of users on.
   public static let leastUsers = 5
-  /// Ends within this time count together.
+  /// Ends within this time count together, in milliseconds.
   public static let window: Int64 = 60_000
 
-  /// Ends of late, let through or not.
+  /// Recent ends, whether they were allowed or not.
   private var ended: [(user: UInt32, time: Int64)] = []
 
   public init() {}
 
-  /// Whether ends may be acted on that were not left alone before.
+  /// Whether ends may be acted on. They were not left alone before.
   ///
   /// - Parameters:
-  ///   - ending: whose sessions are about to be ended.
-  ///   - doubted: of whose further sessions the service speaks of an end, or does not know them.
-  ///   - sound: of whose sessions the service has just said nothing bad.
+  ///   - ending: users whose sessions are about to be ended.
+  ///   - doubted: users with another session that the service reports as ended or does not know.
+  ///   - sound: users whose sessions the service has just confirmed.
   public func allows(ending: Set<UInt32>, doubted: Set<UInt32>, sound: Set<UInt32>, at now: Int64) -> Bool {
     let bad = bad(ending.union(doubted), now)
     return bad.count < Self.leastUsers || sound.subtracting(bad).count >= bad.count
   }
 
-  /// Counts ends, for those that come within a minute.
+  /// Counts ends. They count together with those that follow within a minute.
   public mutating func count(_ ending: Set<UInt32>, at now: Int64) {
     ended.removeAll { now - $0.time > Self.window }
     ended += ending.map { ($0, now) }
   }
 
-  /// Whether what was left alone may be ended after all: as many users' sessions, which the service knew at that time
-  /// already, are sound by now. That some of the others have left shows nothing.
+  /// Whether sessions that were left alone may be ended after all. The service must have confirmed sessions of as many
+  /// other users, and have known these sessions at that time. Sessions that were closed meanwhile do not count.
   ///
-  /// - Parameter bad: whose sessions are left alone or doubted.
+  /// - Parameter bad: users whose sessions are left alone or doubted.
   public static func isRefuted(bad: Set<UInt32>, soundSince: Set<UInt32>) -> Bool {
     soundSince.subtracting(bad).count >= bad.count
   }
 
-  /// Whether enough users' sessions are known to be sound, so that no further answer need be waited for.
+  /// Whether the service has confirmed enough users' sessions. Further answers need not be awaited then.
   public func isOutweighed(ending: Set<UInt32>, doubted: Set<UInt32>, sound: Set<UInt32>, at now: Int64) -> Bool {
     let bad = bad(ending.union(doubted), now)
     return sound.subtracting(bad).count >= bad.count

@@ -1,21 +1,21 @@
 import Glibc
 
-/// What the log says at level critical while sessions are left alone, and when it says so again.
+/// The log lines at level critical while sessions are left alone, and when they are repeated.
 ///
 /// Times are milliseconds after boot.
 struct MassEndShouts {
-  /// Between two shouts about the same, in ms.
+  /// The time between two lines about the same cause, in ms.
   private static let pause: Int64 = 600_000
 
   private let log: any HelperLog
   private var last: Int64?
   private var lastOfPutBack: Int64?
-  /// When it is to be looked again whether anything is left alone; nil while nothing is.
+  /// When to look again whether sessions are left alone; nil while there are none.
   private(set) var due: Int64?
 
   init(log: any HelperLog) { self.log = log }
 
-  /// Too many end at once: says so, at most once a minute.
+  /// Too many end at once: logs it, at most once a minute.
   mutating func ends(of bad: Int, amongUsers all: Int, _ now: Int64) {
     if let last, now - last < MassEndGuard.window { return }
     last = now
@@ -25,13 +25,13 @@ struct MassEndShouts {
     )
   }
 
-  /// Something is left alone: it is looked at every minute, until nothing is.
+  /// A session is left alone: looks every minute, until none is.
   mutating func lookLater(_ now: Int64) { due = due ?? now + AskingPace.leftAside }
 
   /// - Parameters:
-  ///   - sessions: left alone.
-  ///   - users: whose sessions these are.
-  ///   - isPutBack: the service went back to an earlier state, in its words about some session.
+  ///   - sessions: the number of sessions that are left alone.
+  ///   - users: the number of their users.
+  ///   - isPutBack: an answer about a session shows that the service was restored to an earlier state.
   mutating func again(sessions: Int, users: Int, isPutBack: Bool, _ now: Int64) {
     guard sessions > 0 || isPutBack else {
       due = nil
@@ -47,7 +47,7 @@ struct MassEndShouts {
     )
   }
 
-  /// The service went back to an earlier state: says so, at most every ten minutes.
+  /// The service was restored to an earlier state: logs it, at most every ten minutes.
   mutating func putBack(_ now: Int64) {
     guard isTime(lastOfPutBack, now) else { return }
     lastOfPutBack = now

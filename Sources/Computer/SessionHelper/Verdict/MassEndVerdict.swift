@@ -1,25 +1,25 @@
-/// Whether ends are acted on, or are those of a service that has lost its memory.
+/// Decides whether ends are acted on, or come from a service that has lost its data.
 ///
-/// Pure: what is known of each session and the ends of the last minute (``MassEndGuard``) go in. Times are milliseconds
-/// after boot.
+/// Pure: its input is what is known of each session, and the ends of the last minute (``MassEndGuard``). Times are
+/// milliseconds after boot.
 struct MassEndVerdict {
   /// What the service has said of one session.
   enum Standing: Equatable {
-    /// An end of it waits for a verdict, its first.
+    /// Its end waits for a first verdict.
     case ending
-    /// An end of it waits for a verdict, and it was left alone before, since this time.
+    /// Its end waits for a verdict again. The session was left alone since this time.
     case endingAgain(since: Int64)
-    /// Left alone, with nothing new.
+    /// It is left alone, and there is nothing new.
     case leftAside
-    /// The service spoke of an end, or of not knowing the session, the last time.
+    /// The service's last answer was that it ended, or that it is not known.
     case doubted
-    /// The service has just said nothing bad of it.
+    /// The service has just confirmed it.
     case sound
   }
 
   struct Session {
     let user: UInt32
-    /// When it was approved.
+    /// When the session was approved.
     let created: Int64
     let standing: Standing
   }
@@ -51,14 +51,14 @@ struct MassEndVerdict {
     self.now = now
   }
 
-  /// Users of whose sessions the service says something bad.
+  /// Users with a session that the service does not confirm.
   var bad: Set<UInt32> { ending.union(doubted).union(leftAside) }
 
   /// Whether ends that wait for their first verdict are acted on.
   var allowsEnding: Bool { massEnd.allows(ending: ending, doubted: doubted, sound: sound, at: now) }
 
-  /// Whether an end is acted on after all that was left alone since this time: the service has shown that it remembers
-  /// others of that time. Those who signed in later say nothing of that.
+  /// Whether an end that was left alone since this time is acted on after all. The service must have confirmed other
+  /// sessions of that time. Later sessions do not show that it remembers.
   func allowsEnding(leftAsideSince since: Int64) -> Bool {
     MassEndGuard.isRefuted(bad: bad, soundSince: Set(soundSessions.lazy.filter { $0.created <= since }.map(\.user)))
   }

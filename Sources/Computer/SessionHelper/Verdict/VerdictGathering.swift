@@ -1,18 +1,18 @@
 import IAMPASSClient
 
-/// Ends that wait to be judged together, and the questions about others that are asked for it.
+/// Ends that wait to be judged together, and the questions about other sessions that are asked for the verdict.
 ///
 /// Times are milliseconds after boot.
 struct VerdictGathering {
-  /// How long ends wait for each other: long enough for the others' answers, too short to be noticed.
+  /// How long ends wait for each other: enough for answers about other sessions, and too short for users to notice.
   private static let gathering: Int64 = 100
-  /// How long the answers about others are waited for at most.
+  /// The longest wait for answers about other sessions.
   private static let longest: Int64 = 15_000
 
   /// When the ends are judged.
   private(set) var due: Int64
   let began: Int64
-  /// The questions about others that are not answered yet.
+  /// The questions about other sessions that are not answered yet.
   var probes: Set<SessionService.Ticket> = []
 
   init(at now: Int64) {
@@ -20,7 +20,7 @@ struct VerdictGathering {
     due = now + Self.gathering
   }
 
-  /// Whether answers are still to be waited for. Over a slow network they take longer than the ends are gathered.
+  /// Whether to wait for more answers. Over a slow network they take longer than ends wait for each other.
   func waits(_ verdict: MassEndVerdict, _ now: Int64) -> Bool {
     !probes.isEmpty && !verdict.isClear && now - began < Self.longest
   }

@@ -1,17 +1,17 @@
 import IAMPASSProtocol
 
-/// How far the service's own history was believed about one session.
+/// Up to which point of the service's history it was believed about one session.
 struct BelievedHistory: Sendable, Equatable {
-  /// Where the service stood when it last was believed; nil if it does not tell.
+  /// The service's position in its history when it was last believed; nil if it does not give one.
   private(set) var mark: ServiceMark?
-  /// The service does not know any more what it knew then.
+  /// The service was restored to a state before ``mark``.
   var isPutBack = false
 
   init(mark: ServiceMark?) { self.mark = mark }
 
-  /// Whether the service still knows all that it knew when it last spoke of this session. One that was put back and
-  /// knows the session all the same is believed from its next `active` on, unless it is the one that another took over
-  /// from.
+  /// Whether the service still knows all that it knew at its last answer about this session. A restored service that
+  /// still knows the session is believed again from its next `active` on. This does not hold for a service that another
+  /// one has taken over from.
   mutating func believes(_ word: SessionStatus, _ new: ServiceMark?) -> Bool {
     if let known = mark {
       guard let new else { return false }

@@ -1,9 +1,9 @@
 import HostState
 
-/// What is done about one logind session for each cause: the configuration's word, as far as the session can follow it.
+/// What is done about one logind session for each cause: what the configuration says, if the session can do it.
 struct CauseTable: Sendable, Equatable {
   let policy: WatchPolicy
-  /// Whether the logind session has a screen to lock, and someone may sit in front of it.
+  /// Whether the logind session has a screen to lock, and a person may sit in front of it.
   let canLock: Bool
   let isGraphicalAtSeat: Bool
   /// Whether a session that cannot lock is logged out when its time is over.

@@ -4,16 +4,16 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Tells the service, as soon as it answers, what signed in on this computer without it: the user's phone and the audit
-/// hear of each use. While a session lasts that one opened, the service is asked whether the user has disowned it. Times
-/// are milliseconds after boot.
+/// Reports sign-ins without the service as soon as the service answers. The user's phone and the audit get each use.
+/// While the session of such a sign-in lasts, the service is asked whether the user has disowned it. Times are
+/// milliseconds after boot.
 public final class CodeReports {
-  /// Told at once, and then again.
+  /// The most reports under way at once.
   private static let mostAtOnce = 8
   private static let complaintTime: Int64 = 600_000
-  /// Between two questions about a session that goes on.
+  /// The time between two questions about a session that goes on.
   static let askingTime: Int64 = 15_000
-  /// So often the service has to say that it does not know what it is told.
+  /// After this many refusals a report is given up.
   private static let leastRefused = 3
 
   private struct Report {
@@ -22,9 +22,9 @@ public final class CodeReports {
     var due: Int64
     var attempts = 0
     var refusals = 0
-    /// The service knows of it: what is left is whether its session ends.
+    /// The service has the report. Only the end of the session is still to be told.
     var isSettled = false
-    /// As the service was told last.
+    /// Whether the session was open in the last report.
     var wasOpen = false
   }
 
@@ -36,12 +36,12 @@ public final class CodeReports {
   private var reports: [String: Report] = [:]
   private var questions: [SessionService.Ticket: String] = [:]
   private var complained: Int64?
-  /// Uses that their users have disowned, and that nobody has taken yet.
+  /// Uses that their users have disowned. ``takeDisowned()`` takes them.
   private var disowned: [String] = []
 
   /// - Parameters:
-  ///   - hostName: as the service knows this computer.
-  ///   - token: of a user, as the users file says now; nil only if it is certain that there is none.
+  ///   - hostName: this computer's name at the service.
+  ///   - token: a user's token in the users file; nil only if it is certain that the user has none.
   public init(
     _ codes: RecoveryCodes, _ phones: PhoneUses, hostName: @escaping () -> String?,
     token: @escaping (UnixUsername) throws -> Secret?
@@ -52,14 +52,14 @@ public final class CodeReports {
     self.token = token
   }
 
-  /// When something is to be told.
+  /// When the next report is due.
   var due: Int64? {
     guard questions.count < Self.mostAtOnce else { return nil }
     let waiting = Set(questions.values)
     return reports.filter { !waiting.contains($0.key) }.map(\.value.due).min()
   }
 
-  /// Looks for uses that were not told yet, and for sessions that go on.
+  /// Looks for uses that were not reported yet, and for sessions that go on.
   ///
   /// - Parameter open: uses that opened sessions which go on.
   func look(open: [ToldUse], _ log: any HelperLog, _ now: Int64) {
@@ -78,7 +78,7 @@ public final class CodeReports {
       if let token = try token(use.user) {
         reports[use.id] = Report(told: use, token: token, due: now)
       } else {
-        // Nobody at the service is to be told.
+        // The user is not known at the service, so there is nothing to report.
         settle(use, log, now)
       }
     } catch let error as UserLookupError {
@@ -86,20 +86,20 @@ public final class CodeReports {
     } catch { complain("a use of a code is not told: its user's token cannot be looked up", log, now) }
   }
 
-  /// Tells the service what is due.
+  /// Sends the reports that are due.
   ///
   /// - Parameter open: ids of uses whose sessions go on.
   func turn(open: Set<String>, _ service: any SessionService, _ log: any HelperLog, _ now: Int64) {
     let waiting = Set(questions.values)
     for (id, report) in reports where report.due <= now && !waiting.contains(id) && questions.count < Self.mostAtOnce {
-      // The user is not asked any more about a session that has ended.
+      // The user cannot disown a session that has ended.
       reports[id]?.wasOpen = open.contains(id)
       let told = report.told.report(host: hostName(), isOpen: open.contains(id))
       questions[service.tellCodeUse(told, of: report.token)] = id
     }
   }
 
-  /// - Returns: false if it does not answer a question of ours.
+  /// - Returns: false if the question was not asked here.
   func took(
     _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
   ) -> Bool {
@@ -129,7 +129,7 @@ public final class CodeReports {
     return true
   }
 
-  /// As long as its session lasts.
+  /// Asks again while the session lasts.
   private func goOn(_ report: Report, _ pace: AskingPace, _ now: Int64) {
     guard report.wasOpen else {
       reports[report.told.id] = nil
@@ -148,7 +148,7 @@ public final class CodeReports {
     return disowned
   }
 
-  /// What was under way is lost.
+  /// Begins again: reports under way are lost.
   func startOver(_ now: Int64) {
     for id in questions.values { reports[id]?.due = now }
     questions = [:]

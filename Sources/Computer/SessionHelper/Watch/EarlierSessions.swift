@@ -2,14 +2,15 @@ import Glibc
 import HostState
 import IAMPASSClient
 
-/// Keeps what must be ended at the service if this computer is started again, and ends what an earlier start has left.
+/// Keeps the service sessions that must be ended if this computer restarts, and ends those that an earlier start has
+/// left.
 ///
-/// A service of ours does the same by itself for a host's own credential; an application's may be shared by several
-/// computers, and other services know nothing of starts. Times are milliseconds after boot.
+/// `iampass-server` does the same by itself for a computer's own credential. Several computers may share an
+/// application's credential, and other services do not know about restarts. Times are milliseconds after boot.
 public final class EarlierSessions {
-  /// After the session's own end, in seconds: the clock may be wrong so early.
+  /// How long after its own end a session is still ended, in seconds. The clock may be wrong soon after a start.
   private static let patience: Int64 = 86_400
-  /// Told at once, and then again.
+  /// The most ends under way at once.
   private static let mostAtOnce = 32
   private static let complaintTime: Int64 = 600_000
 
@@ -21,7 +22,7 @@ public final class EarlierSessions {
   }
 
   private let kept: OpenSessions
-  /// Nil if it cannot be known: nothing is kept or ended then.
+  /// Which start of which computer this is; nil if that is not known. Nothing is kept or ended then.
   private let origin: OpenSession.Origin?
   private let unixTime: () -> Int64
   private var written: Set<String> = []
@@ -36,16 +37,16 @@ public final class EarlierSessions {
     self.unixTime = unixTime
   }
 
-  /// When something is to be told.
+  /// When the next end is due.
   var due: Int64? {
     guard questions.count < Self.mostAtOnce else { return nil }
     let waiting = Set(questions.values)
     return endings.values.filter { !waiting.contains($0.session.id) }.map(\.due).min()
   }
 
-  /// Looks at what was kept, once, when the helper begins.
+  /// Reads what was kept, once, when the helper begins.
   ///
-  /// - Parameter present: the records that there are.
+  /// - Parameter present: ids of the records that there are.
   func takeUp(present: Set<String>, _ settings: ServiceSettings, _ log: any HelperLog, _ now: Int64) {
     guard let origin else { return log.write(LOG_WARNING, "nothing is kept for the next start: no boot or machine id") }
     do throws(LedgerError) {
@@ -62,7 +63,8 @@ public final class EarlierSessions {
     do throws(LedgerError) {
       let session = try kept.read(id)
       guard origin.isLater(than: session.origin) else {
-        // This start's: its record says what becomes of it, and without a record it has ended. Or another computer's.
+        // A session of this start: its record decides, and without a record it has ended. Or a session of another
+        // computer.
         if session.origin == origin, present.contains(id) { written.insert(id) } else { try kept.remove(id) }
         return
       }
@@ -83,7 +85,7 @@ public final class EarlierSessions {
     } catch { complain("session \(record.publicName) is not kept for the next start: \(error.explanation)", log, now) }
   }
 
-  /// The session has ended, and the service knows.
+  /// Removes a session whose end the service knows.
   func forget(_ id: String, _ log: any HelperLog, _ now: Int64) {
     guard written.remove(id) != nil else { return }
     do { try kept.remove(id) } catch {
@@ -91,7 +93,7 @@ public final class EarlierSessions {
     }
   }
 
-  /// Tells the service what is due.
+  /// Tells the service the ends that are due.
   func turn(_ service: any SessionService, _ log: any HelperLog, _ now: Int64) {
     let waiting = Set(questions.values)
     for (id, ending) in endings where ending.due <= now && !waiting.contains(id) && questions.count < Self.mostAtOnce {
@@ -103,7 +105,7 @@ public final class EarlierSessions {
     }
   }
 
-  /// - Returns: false if it does not answer a question of ours.
+  /// - Returns: false if the question was not asked here.
   func took(
     _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
   ) -> Bool {
@@ -118,7 +120,7 @@ public final class EarlierSessions {
     return true
   }
 
-  /// What was under way is lost.
+  /// Begins again: questions under way are lost.
   func startOver(_ now: Int64) {
     for id in questions.values { endings[id]?.due = now }
     questions = [:]

@@ -1,8 +1,8 @@
-/// How often, and since when, the service said that it does not know a session.
+/// Counts the answers that the service does not know a session, and since when.
 ///
 /// Times are milliseconds after boot.
 struct ForgottenAnswers: Sendable, Equatable {
-  /// The answers that count as an end, if they came over ``leastTime``.
+  /// This many answers count as an end, if they came over at least ``leastTime``.
   static let leastCount = 3
   /// The time between the first and the last of them, in milliseconds.
   static let leastTime: Int64 = 60_000

@@ -5,13 +5,14 @@ import WorkerLink
 
 /// The service over one worker that lives as long as the helper.
 public final class PipelinedService: SessionService {
-  /// How long the service may hold a reply, in seconds: shorter than what middle boxes let a silent connection live.
+  /// How long the service may hold a reply, in seconds: shorter than the time after which middleboxes drop a silent
+  /// connection.
   private static let hold: Int64 = 55
-  /// For a reply that is not held, and on top of one that is; in milliseconds.
+  /// The longest wait for a reply, in milliseconds. For a held question it comes on top of the hold.
   private static let patience: Int64 = 15_000
-  /// Requests that a connection carries at once, as long as no more were seen: the usual bound.
+  /// Concurrent requests of a connection, until a smaller bound was seen. This is the usual bound.
   private static let usualStreams = 100
-  /// The worker makes eight connections; one's worth is room for other questions.
+  /// The worker makes eight connections. The room of one of them is left for other questions.
   private static let holdingConnections = 7
 
   private enum Question {
@@ -43,7 +44,8 @@ public final class PipelinedService: SessionService {
   private var heldCount = 0
   private var refusals: [(ticket: Ticket, outcome: ServiceOutcome)] = []
   private var lastRefusal: UInt32 = .max
-  /// What the service's connections carry. 0 over HTTP/1.1, where each held request would keep one to itself.
+  /// Concurrent requests that each connection carries. It is 0 over HTTP/1.1, because each held request would use a
+  /// whole connection.
   private var streams = 0
   public var takesManyAtOnce: Bool { streams > 0 }
   /// Questions that the service may hold at once.
@@ -100,7 +102,7 @@ public final class PipelinedService: SessionService {
   private func send(extra: Int64, _ make: () throws(ServiceError) -> Question) -> Ticket {
     let question: Question
     do { question = try make() } catch {
-      // Numbers from the other end: the pipeline counts from 1.
+      // These numbers count down from the highest, because the pipeline counts up from 1.
       defer { lastRefusal -= 1 }
       refusals.append((lastRefusal, .failed(error)))
       return lastRefusal
@@ -126,7 +128,7 @@ public final class PipelinedService: SessionService {
       switch question {
       case .status(let sealed, _):
         let answer = try inquiry.answer(reply, to: sealed)
-        // A service that does not know the session cannot sign: such a reply has no mark that counts.
+        // A service that does not know the session cannot sign: a mark in its reply does not count.
         guard case .status = answer else { return .answer(answer) }
         return .answer(answer, mark: try inquiry.mark(reply, to: sealed))
       case .mark(let sealed): return .mark(try inquiry.mark(reply, to: sealed))

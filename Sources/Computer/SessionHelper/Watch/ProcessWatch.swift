@@ -3,9 +3,10 @@ import Glibc
 import HostState
 import HostSystem
 
-/// Tells when processes end, by a descriptor each (pidfd_open(2)): a process that was given the same number is never taken for them.
+/// Tells when processes end, by one descriptor for each (pidfd_open(2)). A later process with the same number is not
+/// mistaken for it.
 final class ProcessWatch {
-  /// Readable when some process has ended; -1 if the system gives none.
+  /// Readable when a process has ended; -1 if the system does not give a descriptor.
   let descriptor: Int32
   private var processes: [Int32: ProcessIdentity] = [:]
   private var descriptors: [ProcessIdentity: Int32] = [:]
@@ -13,10 +14,10 @@ final class ProcessWatch {
 
   init() { descriptor = epoll_create1(Int32(O_CLOEXEC)) }
 
-  /// Watches these and no others. One that cannot be watched (too many open files) is found by the next look at all
-  /// records.
+  /// Watches these processes and no others. The end of a process that cannot be watched (too many open files) is found
+  /// by the next look at all records.
   ///
-  /// - Returns: those that turn out to have ended already, each once.
+  /// - Returns: the processes that have already ended, each once.
   func watch(_ wanted: Set<ProcessIdentity>) -> [ProcessIdentity] {
     for (process, held) in descriptors where !wanted.contains(process) { forget(process, held) }
     gone.formIntersection(wanted)
@@ -29,7 +30,7 @@ final class ProcessWatch {
     return news
   }
 
-  /// Those that have ended since the last call.
+  /// The processes that have ended since the last call.
   func ended() -> [ProcessIdentity] {
     var ended: [ProcessIdentity] = []
     while case let held = iampass_epoll_next(descriptor), held >= 0, let process = processes[held] {
@@ -43,7 +44,7 @@ final class ProcessWatch {
   private func add(_ process: ProcessIdentity) -> Bool {
     let held = iampass_pidfd_open(process.pid)
     guard held >= 0 else { return false }
-    // Between the look at its start and this the number could have been given again.
+    // The number may have been reused since the process's start was read.
     guard process.isAlive, iampass_epoll_add(descriptor, held) == 0 else {
       close(held)
       return false

@@ -1,7 +1,6 @@
-/// Which records are due, and when: a heap, so that a thousand sessions cost no more than those that have something to
-/// do.
+/// Which records are due, and when: a heap, so that only records that are due cost time.
 ///
-/// A record says by itself (``touch(_:)``) that its time may have changed. Times are milliseconds after boot.
+/// A record calls ``touch(_:)`` when its time may have changed. Times are milliseconds after boot.
 final class RecordAgenda {
   private var heap: [(due: Int64, record: WatchedRecord)] = []
   private var touched: [WatchedRecord] = []
@@ -12,14 +11,14 @@ final class RecordAgenda {
     touched.append(record)
   }
 
-  /// When the first is due.
+  /// When the first record is due.
   var next: Int64? {
     settle()
     dropStale()
     return heap.first?.due
   }
 
-  /// Those that are due; what is done about them queues them again.
+  /// The records that are due. They are queued again when they are dealt with.
   func take(at now: Int64) -> [WatchedRecord] {
     var due: [WatchedRecord] = []
     while let next, next <= now {
@@ -27,7 +26,7 @@ final class RecordAgenda {
       record.queued = nil
       due.append(record)
     }
-    // What was due and is not dealt with is due again.
+    // A record that was due and is not dealt with is due again.
     for record in due { touch(record) }
     return due
   }

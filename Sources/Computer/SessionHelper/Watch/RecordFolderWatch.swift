@@ -4,13 +4,14 @@ import HostState
 
 /// Tells which records were written or removed (inotify(7)).
 final class RecordFolderWatch {
-  /// Readable when something happened; -1 if the system gives none, and only looks at all records help.
+  /// Readable when a record was written or removed; -1 if the system does not give a descriptor. Then changes are found
+  /// by reading all records.
   let descriptor: Int32
   private var folder: Int32 = -1
 
   enum News: Equatable {
     case records(Set<String>)
-    /// News were lost: all records are to be looked at.
+    /// Events were lost: all records must be read.
     case all
   }
 
@@ -18,7 +19,7 @@ final class RecordFolderWatch {
 
   /// Begins, or begins again after the folder was replaced.
   ///
-  /// - Returns: whether news may have been missed, so that all records are to be looked at.
+  /// - Returns: whether events may have been missed. All records must be read then.
   func begin(_ path: String) -> Bool {
     guard descriptor >= 0 else { return true }
     guard folder < 0 else { return false }
@@ -31,7 +32,7 @@ final class RecordFolderWatch {
   func news() -> News {
     var ids: Set<String> = []
     var wasLost = false
-    // Whole events only are read (inotify(7)); the greatest has a name of 255 bytes.
+    // A read returns whole events (inotify(7)). The largest has a name of 255 bytes.
     withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 8) { buffer in
       while case let count = read(descriptor, buffer.baseAddress, buffer.count), count > 0 {
         var offset = 0

@@ -1,11 +1,11 @@
 import HostState
 
-/// The stage of a record, by what the machine shows. Pure.
+/// The stage of a record, by the computer's state. Pure.
 public enum RecordStage: Sendable, Equatable {
-  /// Approved; its session is not open yet, or never will be one that is watched (sudo, su).
+  /// The sign-in was approved. Its session is not open yet, or is of a kind that is not watched (sudo, su).
   case waiting
   case watched
-  /// The session is over, or was never opened: the service is told, then the record goes.
+  /// The session is over or was never opened. The service is told, then the record is removed.
   case closing(Reason)
 
   public enum Reason: String, Sendable, CaseIterable {
@@ -17,16 +17,16 @@ public enum RecordStage: Sendable, Equatable {
     case neverOpened = "no session was opened"
   }
 
-  /// A sign-in whose session was not opened after this time, in seconds, will not open one.
+  /// A sign-in that has not opened a session after this time, in seconds, will not open one.
   public static let greatestWait: Int64 = 180
 
-  /// What the machine shows of a record. A process that cannot be looked at counts as alive.
+  /// The computer's state for a record. A process that cannot be read counts as alive.
   public struct Facts: Sendable, Equatable {
     public var isProcessAlive: Bool
     public var isParentAlive: Bool
     public var isLeaderAlive: Bool
     public var sight: SessionSight
-    /// Something of the session runs on for which it is watched although its host has closed it or has ended.
+    /// Processes of the session run on. It is watched for them although its host has closed it or has ended.
     public var runsOn: Bool
 
     public init(
@@ -62,10 +62,10 @@ public enum RecordStage: Sendable, Equatable {
     }
     switch facts.sight {
     case .gone: return .closing(.sessionGone)
-    // A logind that cannot be asked does not show that the session is gone.
+    // If logind cannot be asked, the session does not count as gone.
     case .unclear: return .watched
     case .there(let session):
-      // The leader was judged above: one that cannot be looked at counts as alive here, since nothing is done to it.
+      // The leader was judged above. A leader that cannot be read counts as alive here, because nothing is done to it.
       return binding.matches(session, of: record.uid, leader: .mayHaveEnded) ? .watched : .closing(.notOurs)
     }
   }

@@ -14,7 +14,7 @@ final class SessionInquiries {
   var pace = AskingPace()
   /// The record that each question is about, by its id.
   private var questions: [SessionService.Ticket: String] = [:]
-  /// When the service last gave an answer that counts; nil before the first.
+  /// When the service last gave an answer that counts, in ms after boot; nil before the first.
   private(set) var lastAnswer: Int64?
   private var lastComplaint: Int64?
 
@@ -29,7 +29,7 @@ final class SessionInquiries {
     keep(service.askStatus(of: remote, mayHold: watched.mayHold), watched, now)
   }
 
-  /// The session itself is asked about again when this is answered.
+  /// Asks for the service's position in its history. The session is asked about again after the answer.
   func askMark(for watched: WatchedRecord, _ now: Int64) {
     guard watched.question == nil, watched.closing == nil else { return }
     watched.nextAsk = nil
@@ -46,21 +46,21 @@ final class SessionInquiries {
     questions[ticket] = watched.record.id
   }
 
-  /// The record that this question was about; nil if its answer counts no more. The question is over.
+  /// Removes a question that was answered. Returns its record; nil if the answer does not count any more.
   func record(askedBy ticket: SessionService.Ticket) -> String? { questions.removeValue(forKey: ticket) }
 
-  /// The answer to this record's question counts no more.
+  /// Ignores the answer to this record's question.
   func forgetQuestion(of watched: WatchedRecord) {
     if let question = watched.question { questions[question] = nil }
     watched.question = nil
   }
 
-  /// Those of the questions that are under way.
+  /// The questions among these that are under way.
   func underWay(_ tickets: Set<SessionService.Ticket>) -> Set<SessionService.Ticket> {
     tickets.intersection(questions.keys)
   }
 
-  /// After a sleep: what was under way is lost with its connections.
+  /// Begins again after a sleep: questions under way are lost with their connections.
   func startOver() {
     service.startOver()
     questions = [:]
@@ -80,7 +80,7 @@ final class SessionInquiries {
     lastAnswer = now
   }
 
-  /// - Parameter hasChanged: the answer has another status than the one before.
+  /// - Parameter hasChanged: whether the status differs from the last answer's.
   func schedule(after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64) {
     if watched.watch?.isLeftAside == true || watched.watch?.isPutBack == true {
       watched.nextAsk = AskingPace.afterLeavingAside(now)
@@ -88,11 +88,11 @@ final class SessionInquiries {
     }
     switch answer {
     case .status(_, held: true, _):
-      // No pause for a tick: nobody hears of a walkaway while no question waits at the service.
+      // This does not wait for a tick: a walkaway is noticed only while a question waits at the service.
       let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
       watched.nextAsk = isProperlyHeld ? now : whenAskedTogether(now + AskingPace.afterNoHold)
     case .status(_, held: false, _):
-      // Over a connection for many the next may be held; whether the service can is known only then.
+      // A connection for many requests may hold the next question. Only its reply shows whether the service holds.
       watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))
     case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(AskingPace.polling))
     case .unknownSession: watched.nextAsk = now + pace.afterUnknown()
@@ -102,7 +102,7 @@ final class SessionInquiries {
 
   private func whenAskedTogether(_ time: Int64) -> Int64 { service.takesManyAtOnce ? AskingPace.onTick(time) : time }
 
-  /// The service gave no answer that counts: it is asked again after a growing pause.
+  /// Asks again after a growing pause, because the service gave no answer that counts.
   func couldNotAsk(_ watched: WatchedRecord, _ why: String, _ now: Int64) {
     watched.failures += 1
     watched.isFirstAnswer = true
@@ -113,12 +113,12 @@ final class SessionInquiries {
     log.write(LOG_WARNING, "cannot ask about \(watched.record.logName): \(why); others are not named for a minute")
   }
 
-  /// The service wants fewer requests, and says after how many seconds.
+  /// Asks again after the number of seconds that the service gave, because it wants fewer requests.
   func delay(_ watched: WatchedRecord, seconds: Int64, _ now: Int64) {
     watched.nextAsk = now + pace.spread(min(max(seconds, 5), 300) * 1_000)
   }
 
-  /// The service has not taken the end of a session: it is told again after a growing pause.
+  /// Tells the service the end of a session again after a growing pause, because it was not accepted.
   func couldNotTellEnd(_ watched: WatchedRecord, _ error: ServiceError, _ now: Int64) {
     guard var closing = watched.closing else { return }
     closing.attempts += 1

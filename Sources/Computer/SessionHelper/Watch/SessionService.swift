@@ -3,40 +3,41 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// The service, as the helper asks it: many questions under way, answers later.
+/// The helper's connection to the service. Many questions may be under way, and answers come later.
 public protocol SessionService: AnyObject {
-  /// A question's number, by which its outcome comes.
+  /// The number of a question and of its outcome.
   typealias Ticket = UInt32
 
-  /// - Parameter mayHold: the service may wait with its reply for a change, if it can.
+  /// - Parameter mayHold: the service may hold its reply until something changes.
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket
   func tellEnd(of session: RemoteSession) -> Ticket
-  /// Asks where the service stands in its history: one that was put back forgets sessions, and says so of them.
+  /// Asks for the service's position in its history. A restored service has forgotten sessions, and reports them as
+  /// unknown.
   func askMark() -> Ticket
   /// Asks for the users whom the service lists for this computer.
   func askUsers(_ question: UserListQuestion, mayHold: Bool) -> Ticket
-  /// Reports that a code has served here.
+  /// Reports that a recovery code was used here.
   func tellCodeUse(_ report: CodeUseReport, of token: Secret) -> Ticket
-  /// Whether many questions at once need no more connections than one. If they do, those that were made stand idle
-  /// afterwards, and libcurl tries a question on each that turns out to be dead.
+  /// Whether many questions at once need no more connections than one. If they need more, idle connections are left
+  /// over, and libcurl tries each dead one with a question.
   var takesManyAtOnce: Bool { get }
-  /// What has come since the last call. Never waits.
+  /// The outcomes since the last call. Does not wait.
   func outcomes() -> [(ticket: Ticket, outcome: ServiceOutcome)]
-  /// Forgets what is under way: after a sleep its connections are dead.
+  /// Drops all questions under way. After a sleep their connections are dead.
   func startOver()
 }
 
 public enum ServiceOutcome: Sendable, Equatable {
-  /// `mark`: where the service stood in its history; nil if it does not tell.
+  /// `mark`: the service's position in its history; nil if it does not give one.
   case answer(SessionAnswer, mark: ServiceMark? = nil)
   case mark(ServiceMark?)
   case endTold
   case users(UserListPage)
   case signedUsers(SignedListPage)
   case codeUseTold
-  /// Noted, and the user says that it was somebody else.
+  /// The report was accepted, and the user has disowned the use.
   case codeUseDisowned
-  /// The service itself says that it takes no such report.
+  /// The service answers that it does not take such a report.
   case codeUseRefused
   case failed(ServiceError)
 }

@@ -2,17 +2,17 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One watched session: decides all that can happen to it, and does nothing by itself.
+/// One watched session. It decides what happens to the session, and does nothing by itself.
 ///
 /// All times are milliseconds after boot, suspended or not.
 public struct SessionWatch: Sendable, Equatable {
-  /// Our clock began at the record, the service's at the approval.
+  /// The helper counts from the record, and the service from the approval.
   static let expirySlack: Int64 = 60_000
-  /// How long before its end a session is warned, unless its whole time is not twice as long.
+  /// How long before its end a session is warned. Sessions shorter than twice this time are not warned.
   static let warningTime: Int64 = 600_000
 
   private let table: CauseTable
-  /// When the time that was asked for runs out.
+  /// When the requested time runs out.
   public let expiry: Int64
   private let warningAt: Int64
 
@@ -20,34 +20,34 @@ public struct SessionWatch: Sendable, Equatable {
   public private(set) var since: Int64
   public private(set) var awaySince: Int64?
   public private(set) var unansweredSince: Int64?
-  /// What was decided about an end or a walkaway, until the phone is back.
+  /// The cause that was acted on, until the phone is back.
   public private(set) var handled: Cause?
-  /// What was decided is done, also for a restart. A logout never is: the session would be gone.
+  /// The action for ``handled`` is done, also after a restart. A logout is never done here: the session would be gone.
   private(set) var isDone = false
-  /// What an outage calls for was done, until the service answers.
+  /// The action for an outage is done. It is reset when the service answers.
   private(set) var isOutageHandled = false
-  /// Since when it is left alone, because it ended together with those of too many others; nil if it is not.
+  /// Since when the session is left alone, because too many sessions ended together; nil if it is not.
   public private(set) var leftAsideSince: Int64?
   public var isLeftAside: Bool { leftAsideSince != nil }
   /// The service holds its replies.
   public private(set) var isHeld = false
   private var forgotten = ForgottenAnswers()
-  /// After a sleep nothing that was known before it is acted on: the service is asked first.
+  /// After a sleep or a restart the service must answer before earlier knowledge is acted on.
   private var mustHearFirst = false
   private(set) var hasWarned = false
   private var history: BelievedHistory
-  /// Where the service stood in its history when it last was believed about this session; nil if it does not tell.
+  /// The service's position in its history when it was last believed about this session; nil if it does not give one.
   public var mark: ServiceMark? { history.mark }
-  /// The service does not know any more what it knew then: what it says ends nothing.
+  /// The service was restored to an earlier state. Its answers do not end the session.
   public var isPutBack: Bool { history.isPutBack }
 
   /// - Parameters:
-  ///   - mark: where the service stood when the session was approved.
-  ///   - span: how long the session may last, and from when.
-  ///   - canLock: the logind session has a screen to lock, and someone may sit in front of it.
+  ///   - mark: the service's position in its history when the session was approved.
+  ///   - span: from when until when the session may last.
+  ///   - canLock: the logind session has a screen to lock, and a person may sit in front of it.
   ///   - isGraphicalAtSeat: the logind session has a screen at a seat of this computer.
-  ///   - endsAtExpiry: a session that cannot lock is logged out when its time is over, by our own clock if the service
-  ///     does not say so.
+  ///   - endsAtExpiry: a session that cannot lock is logged out when its time is over. The computer's clock decides if
+  ///     the service does not say so.
   public init(
     policy: WatchPolicy, canLock: Bool, isGraphicalAtSeat: Bool, span: Range<Int64>, endsAtExpiry: Bool,
     mark: ServiceMark? = nil, note: WatchNote?, now: Int64
@@ -64,12 +64,12 @@ public struct SessionWatch: Sendable, Equatable {
     // The time without a helper does not count as an outage.
     unansweredSince = note?.unansweredSince == nil ? nil : now
     leftAsideSince = (note?.leftAsideSince).map { $0 * 1_000 }
-    // What was known before a restart is old: the service is asked before it is acted on.
+    // What was known before a restart is old: the service must answer first.
     mustHearFirst = true
     takeUp(note?.handled.flatMap(Cause.init(rawValue:)))
   }
 
-  /// What was done before a restart is not done again, unless it is a logout by now.
+  /// Takes the cause that was acted on before a restart. Its action is not repeated, unless it is a logout now.
   private mutating func takeUp(_ cause: Cause?) {
     guard let cause else { return }
     if case .logout = table.action(for: cause) { return }
@@ -81,7 +81,7 @@ public struct SessionWatch: Sendable, Equatable {
     }
   }
 
-  /// Whether there is still anything to ask.
+  /// Whether there is nothing more to ask or decide.
   public var isOver: Bool {
     switch handled {
     case .ended, .forgotten, .expired: true
@@ -92,10 +92,10 @@ public struct SessionWatch: Sendable, Equatable {
   /// Whether there is a screen to lock.
   var canLock: Bool { table.canLock }
 
-  /// The service spoke of an end, or of not knowing the session, the last time.
+  /// Whether the service's last answer was that the session ended or is not known.
   public var isDoubted: Bool { isPutBack || forgotten.since != nil || status.map { !$0.isLive } ?? false }
 
-  /// When time alone decides something.
+  /// When the next decision by time alone is due; nil if there is none.
   public var deadline: Int64? {
     guard !isOver else { return nil }
     let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + table.policy.walkawayGrace } : nil
@@ -104,17 +104,17 @@ public struct SessionWatch: Sendable, Equatable {
 
   private var silentEnd: Int64? { isOutageHandled ? nil : unansweredSince.map { $0 + table.policy.unreachableGrace } }
 
-  /// Only a user who will be logged out is warned: a lock takes nothing away.
+  /// Only a user who will be logged out is warned: a lock loses no work.
   private var warningTime: Int64? {
     !hasWarned && table.endsAtExpiry && table.action(for: .expired) == .logout(.expired) ? warningAt : nil
   }
 
-  /// The time is over whatever the service says, or if it says nothing.
+  /// When the session's time is over, whatever the service says or if it is silent.
   private var ownExpiry: Int64? {
     table.endsAtExpiry && table.action(for: .expired) != .leaveOpen(.expired) ? expiry + Self.expirySlack : nil
   }
 
-  /// The next action after some event.
+  /// The next action after an event.
   public mutating func next(_ event: WatchEvent, at now: Int64) -> WatchAction {
     guard !isOver else { return .nothing }
     switch event {
@@ -138,9 +138,9 @@ public struct SessionWatch: Sendable, Equatable {
   private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> WatchAction {
     history.isPutBack = true
     isHeld = false
-    // It answers.
+    // The service answers.
     unansweredSince = nil
-    // Its time is over whatever the service remembers.
+    // The session's time is over, whatever the service remembers.
     guard saysItIsOver, now >= expiry - Self.expirySlack, table.action(for: .expired) != .leaveOpen(.expired) else {
       return .nothing
     }
@@ -148,7 +148,7 @@ public struct SessionWatch: Sendable, Equatable {
   }
 
   private mutating func heardMark(_ new: ServiceMark?, _ now: Int64) -> WatchAction {
-    // It may have been known again in between.
+    // The session may have been known again in between.
     guard forgotten.areEnough(at: now), let known = mark else { return .nothing }
     guard let new, new.continues(known) else { return wasPutBack(saysItIsOver: true, now) }
     history.isPutBack = false
@@ -157,7 +157,7 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func answered(_ word: SessionStatus, _ now: Int64) -> WatchAction {
     switch word {
-    // A service that says so of an approved session is out of order.
+    // An approved session cannot have this status, so the service is not working correctly.
     case .pending, .identifying: return couldNotAsk(now)
     case .active:
       hear(word, now)
@@ -186,8 +186,8 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func unknown(_ now: Int64) -> WatchAction {
     isHeld = false
-    // Nobody signs such an answer. A service that tells where it stands is there once it has told so again: otherwise
-    // whoever carries the requests could keep an outage from being one.
+    // Such an answer is not signed. A service that gives its position counts as reachable only once it gives it again.
+    // Otherwise a man in the middle could hide an outage.
     unansweredSince = mark == nil ? nil : unansweredSince ?? now
     forgotten.add(at: now)
     guard forgotten.areEnough(at: now) else { return .nothing }
@@ -210,7 +210,7 @@ public struct SessionWatch: Sendable, Equatable {
     since = now
   }
 
-  /// What is done because a deadline has come.
+  /// The action after a deadline has passed.
   private mutating func actionOfTime(_ now: Int64) -> WatchAction {
     guard let deadline, now >= deadline else { return .nothing }
     if let ownExpiry, now >= ownExpiry { return act(.expired) }
@@ -227,7 +227,7 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> WatchAction {
     guard now >= expiry - Self.expirySlack else { return act(cause) }
-    // An end that was not acted on is not left open because the session's time is over as well.
+    // A session whose end was left alone stays so, even if its time is over as well.
     guard isLeftAside, table.action(for: .expired) == .leaveOpen(.expired) else { return act(.expired) }
     return act(cause)
   }
@@ -242,14 +242,15 @@ public struct SessionWatch: Sendable, Equatable {
   /// The lock that was decided has come, or was given up.
   public mutating func lockIsSettled() { isDone = handled != nil }
 
-  /// The end is not acted on (a service that has lost its memory ends everybody's). The service is asked again: an answer
-  /// that the session is alive makes it watched as before, one that it is over is judged again.
+  /// Leaves the end alone, because a service that has lost its data ends all sessions. The service is asked again. If
+  /// it answers that the session is alive, the session is watched as before. If it answers that the session is over,
+  /// that is judged again.
   public mutating func leaveAside(at now: Int64) {
     handled = nil
     isDone = false
     leftAsideSince = leftAsideSince ?? now
   }
 
-  /// The end is acted on after all.
+  /// Acts on the end after all.
   public mutating func takeUpAgain() { leftAsideSince = nil }
 }

@@ -1,7 +1,7 @@
 import HostState
 
 extension SessionWatch {
-  /// What outlives a restart of the helper.
+  /// The note that the next helper reads.
   public func note(remark: String, isRunningOn: Bool = false) -> WatchNote {
     let asking: WatchNote.Asking = isOver ? .no : isHeld ? .held : .polling
     return WatchNote(

@@ -2,12 +2,12 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// A sign-in without the service, of which the service is told.
+/// A sign-in without the service that is reported to the service.
 struct ToldUse {
   enum Source {
     case code(UntoldUse)
     case phone
-    /// The service was told before; its session goes on.
+    /// The use was reported before, and its session goes on.
     case session
   }
 
@@ -23,7 +23,7 @@ struct ToldUse {
 
   init(_ use: PhoneUse) { self.init(use.id, .phone, .phone, use.use) }
 
-  /// What opened a session that goes on; nil for a record that does not name it.
+  /// The use that opened a session that goes on; nil if the record does not name one.
   init?(_ record: SessionRecord) {
     guard let use = record.offlineUse else { return nil }
     self.init(use.id, .session, use.way == .phone ? .phone : .recovery, record.use(at: use.time))
@@ -35,12 +35,12 @@ struct ToldUse {
     self.way = way
     user = use.user
     usedAt = use.time
-    // What is left of a set is known when a code is used; a phone has nothing of the kind.
+    // A used code tells how many are left of its set. A phone has no set.
     left = way == .recovery ? use.left : nil
     context = SignInContext(service: use.service, user: use.user.text, tty: use.tty, remoteHost: use.remoteHost)
   }
 
-  /// For the log.
+  /// The use in the log's words.
   var words: String { way == .phone ? "an approval without it" : "a recovery code's use" }
 
   func report(host: String?, isOpen: Bool) -> CodeUseReport {

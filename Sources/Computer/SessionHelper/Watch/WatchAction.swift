@@ -1,14 +1,14 @@
 /// What is done about a session.
 public enum WatchAction: Sendable, Equatable {
   case nothing
-  /// The grace period begins: says so on the session's terminal.
+  /// The grace period begins: tells the user on the session's terminal.
   case warn(milliseconds: Int64)
-  /// The session's time is nearly over: likewise.
+  /// The session's time is nearly over: tells the user on the session's terminal.
   case warnOfExpiry(milliseconds: Int64)
   case logout(Cause)
   case lock(Cause)
-  /// The service is asked where it stands in its history: what it says of this session depends on that.
+  /// Asks for the service's position in its history, which decides whether its answer about the session counts.
   case askMark
-  /// Nothing is done; the log says why.
+  /// Does nothing but write the cause to the log.
   case leaveOpen(Cause)
 }

@@ -1,18 +1,19 @@
 import HostState
 
-/// What the configuration says of sessions that leave, end or cannot be asked for. Times are milliseconds.
+/// The configuration for sessions whose phone leaves, that end, or that the service cannot be asked about. Times are
+/// milliseconds.
 public struct WatchPolicy: Sendable, Equatable {
   public var onWalkaway: Configuration.EndAction
   public var walkawayGrace: Int64
   public var onEnd: Configuration.EndAction
   public var onExpiry: Configuration.EndAction
-  /// Nil: locks graphical sessions at a local seat, ignores others.
+  /// Nil locks graphical sessions at a local seat, and leaves others alone.
   public var onUnreachable: Configuration.EndAction?
   public var unreachableGrace: Int64
   public var onPresenceLeft: Configuration.EndAction
   public var onPresenceUnknown: Configuration.EndAction
 
-  /// For a session that the service does not know of: nobody but its time ends it, so that its time does.
+  /// The policy for a session that the service does not know: only its own time ends it.
   var withEnds: WatchPolicy {
     var policy = self
     if onExpiry == .ignore { policy.onExpiry = .logout }

@@ -3,16 +3,16 @@ import HostState
 import HostSystem
 import IAMPASSClient
 
-/// All records as the helper holds them, with what the folders of records and notes say of them.
+/// All records in the helper's memory, read from the folders of records and notes.
 final class WatchedRecords {
   let ledger: SessionLedger
   private let notes: WatchNotes
   private let log: any HelperLog
   private var byID: [String: WatchedRecord] = [:]
   private let agenda = RecordAgenda()
-  /// The set of processes whose end matters may have changed.
+  /// Whether the set of processes whose end matters may have changed.
   var processesChanged = true
-  /// Files that are not records of ours; each is spoken of once.
+  /// Files that are not valid records. Each is logged once.
   private(set) var leftOut: Set<String> = []
 
   init(ledger: SessionLedger, notes: WatchNotes, log: any HelperLog) {
@@ -40,7 +40,7 @@ final class WatchedRecords {
     return watched
   }
 
-  /// Takes the record's file as it is now.
+  /// Takes the new contents of the record's file.
   func update(_ watched: WatchedRecord, _ record: SessionRecord) {
     if watched.record.binding != record.binding { processesChanged = true }
     watched.record = record
@@ -48,7 +48,7 @@ final class WatchedRecords {
 
   /// Forgets a record whose file is gone, and removes its note.
   ///
-  /// - Returns: the record as it was held; nil if it was not.
+  /// - Returns: the record; nil if it was not known.
   func drop(_ id: String) -> WatchedRecord? {
     leftOut.remove(id)
     guard let watched = byID.removeValue(forKey: id) else { return nil }
@@ -58,14 +58,14 @@ final class WatchedRecords {
     return watched
   }
 
-  /// Forgets what is held; the files stay.
+  /// Forgets all records in memory. The files stay.
   func startOver() {
     for watched in byID.values { watched.isDropped = true }
     byID = [:]
     processesChanged = true
   }
 
-  /// Leaves a damaged or foreign file where it is: nobody is logged out for it, and nobody is watched by it.
+  /// Leaves a damaged or foreign file in place. It neither ends nor watches a session.
   func leaveOut(_ id: String, _ error: LedgerError) {
     guard leftOut.insert(id).inserted else { return }
     log.write(LOG_ERR, "record \(id) is left aside: \(error.explanation)")
@@ -92,7 +92,7 @@ final class WatchedRecords {
 
   // MARK: Notes
 
-  /// The note of a helper before this one; nil if there is none. One that cannot be read is written again from nothing.
+  /// The note of an earlier helper; nil if there is none. An unreadable note is replaced by an empty one.
   func note(of record: SessionRecord) -> WatchNote? {
     do { return try notes.read(record.id) } catch {
       log.write(LOG_WARNING, "note of \(record.logName) not read: \(error.explanation); what it said is forgotten")
@@ -100,7 +100,7 @@ final class WatchedRecords {
     }
   }
 
-  /// Writes down what changed. A note that cannot be written (a full /run) costs only what a restart would forget.
+  /// Writes a changed note. If it cannot be written (a full /run), only a restart forgets what it says.
   func writeNote(_ watched: WatchedRecord) {
     guard let watch = watched.watch else { return }
     let note = watch.note(remark: watched.remark, isRunningOn: watched.isRunningOn)
@@ -115,7 +115,7 @@ final class WatchedRecords {
     do { try notes.remove(id) } catch { log.write(LOG_ERR, "note of \(id) not removed: \(error.explanation)") }
   }
 
-  /// Removes what helpers and modules that were ended have left in the folders.
+  /// Removes leftover files of helpers and modules that were ended.
   func removeLeftovers(except ids: Set<String>) {
     do throws(LedgerError) {
       for id in try notes.ids() where !ids.contains(id) { removeNote(id) }
