@@ -1,15 +1,15 @@
 import Glibc
 
-/// What a program was called with, as a person reads it.
+/// A program's command line, for people to read.
 public enum CommandLineText {
-  /// The kernel takes no more arguments than 6 MiB of them (execve(2)).
+  /// The kernel takes at most 6 MiB of arguments (execve(2)).
   private static let greatestSize = 16 * 1_024 * 1_024
   private static let usualSize = 4_096
 
-  /// Nil if it cannot be read whole.
+  /// Nil if the command line cannot be read completely.
   public static func ofThisProcess() -> String? { bytesOfThisProcess().map(text(of:)) }
 
-  /// `/proc/self/cmdline`, never empty: each argument ends with a NUL. Nil if they cannot be read whole.
+  /// `/proc/self/cmdline`, never empty: each argument ends with a NUL. Nil if they cannot be read completely.
   static func bytesOfThisProcess() -> [UInt8]? {
     var size = usualSize
     while let bytes = ProcessFile.read("/proc/self/cmdline", limit: size) {
@@ -20,13 +20,13 @@ public enum CommandLineText {
     return nil
   }
 
-  /// The arguments parted by single spaces, quoted for a shell if they hold spaces or quotes: `sh -c 'a b'` and
-  /// `sh -c a b` are two commands.
+  /// The arguments, separated by single spaces. An argument with spaces or quotes is quoted for a shell: `sh -c 'a b'`
+  /// and `sh -c a b` are two commands.
   ///
-  /// The first word is quoted as any other, since the caller chooses it too (execve(2)): a `su` without arguments
-  /// starts root's shell, and can be named `su -c reboot`.
+  /// The first word is quoted too, because the caller chooses it (execve(2)). A `su` without arguments, which starts
+  /// root's shell, can be named `su -c reboot`.
   ///
-  /// - Parameter bytes: of `/proc/PID/cmdline`: each argument ends with a NUL.
+  /// - Parameter bytes: the contents of `/proc/PID/cmdline`. Each argument ends with a NUL.
   static func text(of bytes: [UInt8]) -> String {
     var words = words(of: bytes)
     // Programs that overwrite their arguments (`sshd: alice [priv]`) fill the rest with NULs.

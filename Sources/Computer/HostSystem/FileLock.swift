@@ -1,12 +1,13 @@
 import CHost
 import Glibc
 
-/// An exclusive flock(2), waited for a bounded time.
+/// An exclusive flock(2) with a bounded wait.
 ///
-/// Users can stop a su or sudo of their own while it holds a lock, for as long as they like. So locks are only for what
-/// no other user's sign-in needs: the count of one source's requests, and what root alone opens. The helper waits for none.
+/// Users can stop their own su or sudo while it holds a lock, for any time. So a lock must not be one that other users'
+/// sign-ins need: it is for the count of one source's requests, and for files that only root opens. The helper does not
+/// wait for locks.
 package enum FileLock {
-  /// Sign-ins hold it for well under a millisecond; whoever holds it longer is stuck.
+  /// The longest wait. Sign-ins hold a lock for well under a millisecond, so a process that holds it longer hangs.
   static let greatestWaitMilliseconds = 1_000
 
   package static func take(_ descriptor: Int32, path: String) throws(FileError) {

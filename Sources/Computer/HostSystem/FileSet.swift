@@ -1,10 +1,11 @@
 import CHost
 import Glibc
 
-/// Several files of one folder that change together. If the writer is killed, all files are the old ones, or all are
-/// the new ones once ``recover(in:)`` has run.
+/// Changes several files of one folder together. If the writer is killed, ``recover(in:)`` leaves all old files or all
+/// new ones.
 ///
-/// The new texts are written beside the old ones, then a list of their names; with the list in place the change counts.
+/// The new files are written beside the old ones, then a list of their names. Once the list is in place, the change
+/// counts.
 public enum FileSet {
   public struct Entry: Sendable {
     public let name: String
@@ -19,7 +20,7 @@ public enum FileSet {
     }
   }
 
-  /// The list's name; one name a line.
+  /// The name of the list, which has one file name on each line.
   private static let list = "iampassctl.pending"
   private static let suffix = ".pending"
   private static let greatestListSize = 4_096
@@ -34,8 +35,8 @@ public enum FileSet {
     try finish(in: folder)
   }
 
-  /// Finishes a killed writer's change if its list is in place, and removes the new texts otherwise. The caller holds
-  /// the lock.
+  /// Finishes a killed writer's change if its list is in place. Otherwise removes the new files. The caller holds the
+  /// lock.
   public static func recover(in folder: String) throws(FileError) {
     if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder) }
     for name in ["iampass.conf", "credentials", "service-ca.pem"] { unlink(folder + "/" + name + suffix) }
@@ -48,12 +49,12 @@ public enum FileSet {
       let name = String(decoding: line, as: UTF8.self)
       guard !name.contains("/") else { throw FileError(.system(EINVAL), path: path) }
       let target = folder + "/" + name
-      // Renamed before: the writer was killed in the middle of this.
+      // ENOENT: the file was already renamed before the writer was killed.
       guard rename(target + suffix, target) == 0 || errno == ENOENT else {
         throw FileError(.system(errno), path: target)
       }
     }
-    // The names reach the disk before the list that would bring them again goes.
+    // The new names must be on the disk before the list is removed.
     try FolderFlush.flush(folder)
     guard unlink(path) == 0 else { throw FileError(.system(errno), path: path) }
   }

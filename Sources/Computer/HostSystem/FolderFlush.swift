@@ -1,7 +1,7 @@
 import CHost
 import Glibc
 
-/// Makes names durable: those that were made, renamed or removed in a folder survive a power cut afterwards.
+/// Makes changes of a folder durable: names that were made, renamed or removed survive a power cut.
 package enum FolderFlush {
   package static func flush(_ folder: String) throws(FileError) {
     let descriptor = iampass_open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0)

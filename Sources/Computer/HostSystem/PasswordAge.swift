@@ -1,26 +1,26 @@
 import CHost
 import Glibc
 
-/// How old the system's password of a user may get, as shadow(5) has it: what pam_unix(8) asks for or refuses in a stack's
-/// account lines, whoever approved the sign-in.
+/// The age limits of a user's system password, by shadow(5). pam_unix(8) applies them in a stack's account lines,
+/// whatever approved the sign-in.
 public struct PasswordAge: Sendable, Equatable {
   public enum Verdict: Sendable, Equatable {
     case current
     /// The system asks for the old password and a new one (PAM_NEW_AUTHTOK_REQD).
     case mustChange
-    /// Expired for longer than the days of grace: the system refuses the user (PAM_AUTHTOK_EXPIRED).
+    /// The password expired more than the days of grace ago: the system refuses the user (PAM_AUTHTOK_EXPIRED).
     case tooOld
-    /// The account's own end has come: the system refuses the user (PAM_ACCT_EXPIRED).
+    /// The account has expired: the system refuses the user (PAM_ACCT_EXPIRED).
     case accountOver
   }
 
-  /// Days since 1970; 0: must be changed; negative: passwords do not age.
+  /// The last change, in days since 1970. 0: it must be changed. Negative: passwords do not age.
   public let lastChange: Int
-  /// Days; negative: without a limit.
+  /// The greatest age in days; negative: no limit.
   public let greatest: Int
-  /// Days after ``greatest`` in which the old password still serves for a change; negative: without a limit.
+  /// Days after ``greatest`` in which the old password may still be changed; negative: no limit.
   public let grace: Int
-  /// Days since 1970; negative: never.
+  /// When the account expires, in days since 1970; negative: never.
   public let accountEnd: Int
 
   public init(lastChange: Int, greatest: Int, grace: Int, accountEnd: Int) {
@@ -30,7 +30,7 @@ public struct PasswordAge: Sendable, Equatable {
     self.accountEnd = accountEnd
   }
 
-  /// Nil for a user without an entry, such as a directory's, and if nobody can tell. Root alone may ask.
+  /// Nil for a user without an entry, such as one of a directory, and if it cannot be read. Only root can read it.
   public static func of(_ user: UnixUsername) -> PasswordAge? {
     var days = [0, 0, 0, 0]
     // SAFETY: the shim writes four numbers.
@@ -41,7 +41,7 @@ public struct PasswordAge: Sendable, Equatable {
   /// Days since 1970, as pam_unix counts them.
   public static var today: Int { time(nil) / 86_400 }
 
-  /// As `check_shadow_expiry` of Linux-PAM's passverify.c decides.
+  /// The decision of `check_shadow_expiry` in Linux-PAM's passverify.c.
   public func verdict(today: Int) -> Verdict {
     if accountEnd >= 0, today >= accountEnd { return .accountOver }
     if lastChange == 0 { return .mustChange }

@@ -1,10 +1,10 @@
 import CHost
 import Glibc
 
-/// A process that a later one with the same number is not taken for: its pid and when it started.
+/// A process, by its pid and start time. A later process with the same pid is another one.
 public struct ProcessIdentity: Sendable, Hashable {
   public let pid: Int32
-  /// Clock ticks after boot (proc(5), field 22 of `/proc/PID/stat`).
+  /// The start time in clock ticks after boot (proc(5), field 22 of `/proc/PID/stat`).
   public let startTime: UInt64
 
   public init(pid: Int32, startTime: UInt64) {
@@ -12,23 +12,23 @@ public struct ProcessIdentity: Sendable, Hashable {
     self.startTime = startTime
   }
 
-  /// Nil where there is no such process.
+  /// Nil if there is no such process.
   public init?(pid: Int32) {
     guard let found = Self.look(at: pid) else { return nil }
     self = found.identity
   }
 
-  /// With the state's letter; nil where that cannot be read.
+  /// The process and the letter of its state; nil if they cannot be read.
   private static func look(at pid: Int32) -> (identity: ProcessIdentity, state: UInt8)? {
     pid > 0 ? look(in: String(pid)) : nil
   }
 
-  /// - Parameter folder: of `/proc`.
+  /// - Parameter folder: a process's folder in `/proc`.
   private static func look(in folder: String) -> (identity: ProcessIdentity, state: UInt8)? {
     guard let bytes = ProcessFile.read("/proc/\(folder)/stat", limit: 4_096),
       let pidEnd = bytes.firstIndex(of: UInt8(ascii: " ")),
       let pid = Int32(String(decoding: bytes[..<pidEnd], as: UTF8.self)),
-      // The name in parentheses may itself hold spaces and parentheses.
+      // The name in parentheses may contain spaces and parentheses.
       let nameEnd = bytes.lastIndex(of: UInt8(ascii: ")"))
     else { return nil }
     let fields = bytes[(nameEnd + 1)...].split(separator: UInt8(ascii: " "))
@@ -39,14 +39,15 @@ public struct ProcessIdentity: Sendable, Hashable {
     return (ProcessIdentity(pid: pid, startTime: start), state)
   }
 
-  /// This process. Nil where `/proc` is missing, or is another pid namespace's: a stranger has our number there.
+  /// This process. Nil if `/proc` is missing or belongs to another pid namespace, in which another process has our
+  /// number.
   public static func current() -> ProcessIdentity? {
     guard let found = look(in: "self"), found.identity.pid == getpid() else { return nil }
     return found.identity
   }
 
-  /// The parent. A parent outside of this pid namespace has no number here (as after nsenter(1), and in a container's
-  /// exec): then this process itself, so that it stands alone. Nil where neither can be known.
+  /// The parent. A parent outside of this pid namespace has no number here, as after nsenter(1) and in a container's
+  /// exec. Then this is the process itself. Nil if neither is known.
   public static func parent() -> ProcessIdentity? {
     guard let own = current() else { return nil }
     let number = getppid()
@@ -60,7 +61,7 @@ public struct ProcessIdentity: Sendable, Hashable {
     case unknown
   }
 
-  /// Whether that very process still runs. One that has ended and was not waited for is gone.
+  /// Whether this very process still runs. A zombie counts as gone.
   public var presence: Presence {
     if let found = Self.look(at: pid) {
       let hasEnded = found.state == UInt8(ascii: "Z") || found.state == UInt8(ascii: "X")
@@ -71,13 +72,13 @@ public struct ProcessIdentity: Sendable, Hashable {
     return held < 0 && errno == ESRCH ? .gone : .unknown
   }
 
-  /// Known to run.
+  /// Whether the process is known to run.
   public var isAlive: Bool { presence == .alive }
 }
 
-/// Small files of the kernel's and of systemd's, which are read without looking at their owner.
+/// Reads small files of the kernel and of systemd, without a check of their owner.
 public enum ProcessFile {
-  /// At most `limit` bytes of the file; nil where it cannot be read.
+  /// At most `limit` bytes of the file; nil if it cannot be read.
   public static func read(_ path: String, limit: Int) -> [UInt8]? {
     let descriptor = iampass_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard descriptor >= 0 else { return nil }
@@ -96,7 +97,7 @@ public enum ProcessFile {
   }
 }
 
-/// Time since boot, suspended or not: ages of what lives in /run.
+/// The time since boot, suspended or not. Ages of files in /run are measured by it.
 public enum BootTime {
   public static func milliseconds() -> Int64 {
     var time = timespec()

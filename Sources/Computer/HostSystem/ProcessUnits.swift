@@ -1,13 +1,14 @@
-/// The units of systemd's that a process runs in, by the place of its control group (cgroups(7)).
+/// The systemd units that a process runs in, by the path of its control group (cgroups(7)).
 ///
-/// The kernel says it, and a user cannot leave the groups of a login session for those of another. But users make groups
-/// of any name below their own service manager: a name counts only where systemd itself puts the unit.
+/// The kernel gives the path, and a user cannot move from the groups of one login session to those of another. But
+/// users can make groups of any name below their own service manager. So a name counts only at the place where systemd
+/// itself puts the unit.
 public struct ProcessUnits: Sendable, Equatable {
   private static let greatestSize = 4_096
 
-  /// A session of logind's: `/user.slice/user-1000.slice/session-3.scope`.
+  /// A logind session, such as `/user.slice/user-1000.slice/session-3.scope`.
   public struct Session: Sendable, Equatable {
-    /// As the unit's name has it.
+    /// The id in the unit's name.
     public let id: String
     public let uid: UInt32
 
@@ -22,15 +23,15 @@ public struct ProcessUnits: Sendable, Equatable {
   /// The user whose own service manager has started the process; nil for all other processes.
   public let managerUID: UInt32?
 
-  /// Those of a running process; no unit at all if that cannot be read.
+  /// The units of a running process; none if they cannot be read.
   public init(of pid: Int32) {
     self.init(groups: pid > 0 ? Self.groups(of: pid) : [], ofPID1: Self.groups(of: 1))
   }
 
   /// - Parameters:
-  ///   - groups: `/proc/PID/cgroup`. A text that may have been cut names no unit.
-  ///   - first: `/proc/1/cgroup`: all units are beside PID 1's own, `init.scope`. In some containers that is not at the
-  ///     root.
+  ///   - groups: the contents of `/proc/PID/cgroup`. A text that may be incomplete gives no units.
+  ///   - first: the contents of `/proc/1/cgroup`. All units are beside PID 1's own, `init.scope`, which in some
+  ///     containers is not at the root.
   public init(groups: [UInt8], ofPID1 first: [UInt8] = []) {
     var session: Session?
     var managerUID: UInt32?
@@ -52,7 +53,7 @@ public struct ProcessUnits: Sendable, Equatable {
     ProcessFile.read("/proc/\(pid)/cgroup", limit: greatestSize) ?? []
   }
 
-  /// The paths in the hierarchies that systemd tells its units by: `0::PATH`, and the older `1:name=systemd:PATH`.
+  /// The paths in systemd's own hierarchies: `0::PATH`, and the older `1:name=systemd:PATH`.
   private static func paths(_ groups: [UInt8]) -> [(kind: Substring, path: Substring)] {
     guard groups.count < greatestSize else { return [] }
     return String(decoding: groups, as: UTF8.self).split(separator: "\n").compactMap { line in
@@ -62,7 +63,7 @@ public struct ProcessUnits: Sendable, Equatable {
     }
   }
 
-  /// - Parameter path: of PID 1's group, such as `/init.scope`.
+  /// - Parameter path: the path of PID 1's group, such as `/init.scope`.
   private static func root(of path: Substring) -> String {
     let own = "/init.scope"
     return path.hasSuffix(own) ? String(path.dropLast(own.count)) : ""
@@ -73,7 +74,7 @@ public struct ProcessUnits: Sendable, Equatable {
     return String(unit.dropFirst(start.count).dropLast(end.count))
   }
 
-  /// Nil unless it is written as systemd writes it: `user-01000.slice` is another unit.
+  /// Nil unless it has systemd's spelling: `user-01000.slice` is another unit.
   private static func number(_ unit: String, between start: String, and end: String) -> UInt32? {
     name(unit, between: start, and: end).flatMap { text in
       UInt32(text).flatMap { String($0) == text ? $0 : nil }

@@ -1,21 +1,21 @@
 import CHost
 import Glibc
 
-/// `/run/iampass` and the folders in it: root's alone, made when first needed.
+/// `/run/iampass` and the folders in it. Only root can use them. They are made when they are first needed.
 public struct RunFolder: Sendable {
   public let path: String
 
   public init(path: String) { self.path = path }
 
-  /// The path of a folder below, made and looked at: a folder that someone else made first is refused.
+  /// Makes and checks a folder below this one, and returns its path. Throws for a folder that another user has made.
   ///
-  /// - Parameter name: of one part, or of several with `/` between them; each is made and looked at.
+  /// - Parameter name: one part, or several with `/` between them. Each is made and checked.
   public func folder(_ name: String) throws(FileError) -> String {
     var place: SafePath.Place
     do throws(PathFault) { place = try SafePath.place(of: path) } catch { throw FileError(error) }
     var here = try Self.make(place)
     for part in name.split(separator: "/") {
-      // From the folder that was looked at: its path is walked once.
+      // This starts at the checked folder, so that the path is walked once.
       place = SafePath.Place(folder: here, name: String(part), path: place.path + "/" + part)
       here = try Self.make(place)
     }
@@ -29,7 +29,7 @@ public struct RunFolder: Sendable {
     var isNew = false
     var (folder, status): (Descriptor, stat)
     do throws(PathFault) { (folder, status) = try place.look(O_RDONLY | O_DIRECTORY) } catch {
-      // Nearly always it is there.
+      // The folder nearly always exists.
       guard error.code == .system(ENOENT) else { throw FileError(error) }
       isNew = mkdirat(place.folder.number, place.name, mode) == 0
       guard isNew || errno == EEXIST else { throw FileError(.system(errno), path: path) }
@@ -37,7 +37,7 @@ public struct RunFolder: Sendable {
         throw FileError(error)
       }
     }
-    // The host's umask is not ours to rely on.
+    // The host's umask may be any.
     guard !isNew || fchmod(folder.number, Self.mode) == 0 else { throw FileError(.system(errno), path: path) }
     let found = status.st_mode & 0o7777
     guard status.st_uid == 0 else { throw FileError(.notOwnedByRoot, path: path, mode: found) }
@@ -77,7 +77,7 @@ package enum FolderListing {
   }
 }
 
-/// Writes a whole file, or leaves the old one: written beside it, synchronised, renamed.
+/// Writes a whole file or leaves the old one. The new file is written beside it, synchronised and renamed.
 public enum AtomicFile {
   /// - Parameter mode: permission bits of the new file.
   public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(FileError) {
@@ -91,9 +91,9 @@ public enum AtomicFile {
   }
 }
 
-/// A file beside the one whose place it is to take. Given up, it goes away.
+/// A new file beside the one that it will replace. If it does not replace it, it is removed with this object.
 public final class NewFile {
-  /// What its name has until it takes its place.
+  /// The ending of the new file's name until it takes its place.
   package static let ending = ".new"
 
   private let path: String
@@ -103,7 +103,7 @@ public final class NewFile {
   private let descriptor: Int32
   private var hasItsPlace = false
 
-  /// Opened, still empty.
+  /// Opens the new file, which is empty.
   public init(for path: String, mode: UInt32) throws(FileError) {
     self.path = path
     temporary = path + Self.ending
@@ -114,37 +114,37 @@ public final class NewFile {
   }
 
   deinit {
-    // None where it could not be opened.
+    // The file could not be opened, so there is nothing to remove.
     guard descriptor >= 0 else { return }
     close(descriptor)
     if !hasItsPlace { unlink(temporary) }
   }
 
-  /// All of it, once; on the disk when this returns.
+  /// Writes all bytes, once. They are on the disk when this returns.
   public func write(_ bytes: [UInt8]) throws(FileError) {
     try AtomicFile.writeAll(bytes, to: descriptor, path: temporary)
-    // The host's umask is not ours to rely on.
+    // The host's umask may be any.
     guard fchmod(descriptor, mode) == 0, fsync(descriptor) == 0 else {
       throw FileError(.system(errno), path: temporary)
     }
   }
 
-  /// Lets a group have it, as its mode says. It is the caller's otherwise.
+  /// Gives the file to a group. Otherwise it has the caller's group.
   public func give(toGroup group: UInt32) throws(FileError) {
     guard fchown(descriptor, uid_t.max, group) == 0 else { throw FileError(.system(errno), path: temporary) }
   }
 
-  /// - Parameter place: where it goes, if not to the path that it was opened for.
+  /// - Parameter place: the path to take; nil is the path that the file was opened for.
   public func takePlace(of place: String? = nil) throws(FileError) {
     guard rename(temporary, place ?? path) == 0 else { throw FileError(.system(errno), path: place ?? path) }
     hasItsPlace = true
   }
 
-  /// Takes a place where nothing is: of several writers one is first, and none waits for another.
+  /// Takes a path at which there is no file. One of several writers is first, and none waits for another.
   ///
-  /// - Returns: false where something is there already.
+  /// - Returns: false if there is already a file.
   public func takeFreePlace(_ place: String) throws(FileError) -> Bool {
-    // The name that it was written under goes with this object.
+    // The name that it was written under is removed with this object.
     if link(temporary, place) == 0 { return true }
     guard errno == EEXIST else { throw FileError(.system(errno), path: place) }
     return false

@@ -18,7 +18,7 @@ package struct PathFault: Error, Equatable {
     case notFolder
     case ownedByAnother
     case writableByOthers
-    /// With errno.
+    /// A system call failed, with errno.
     case system(Int32)
   }
 
@@ -35,7 +35,7 @@ package struct PathFault: Error, Equatable {
 ///
 /// Links that belong to these two are followed, such as `/var/run`. The last part must not be a link.
 package enum SafePath {
-  /// The end of the walk: the folder with the last part, and that part's name.
+  /// The end of the walk: the folder of the last part, and that part's name.
   package struct Place {
     package let folder: Descriptor
     package let name: String
@@ -46,7 +46,7 @@ package enum SafePath {
     /// - Parameter flags: added to `O_CLOEXEC` and `O_NOFOLLOW`.
     package func open(_ flags: Int32) throws(PathFault) -> Descriptor { try look(flags).found }
 
-    /// As ``open(_:)``, with the status of what was found.
+    /// Opens the last part as ``open(_:)`` does, and returns its status too.
     package func look(_ flags: Int32) throws(PathFault) -> (found: Descriptor, status: stat) {
       let found = try Descriptor(SafePath.step(from: folder, name, flags, path))
       var status = stat()
@@ -56,7 +56,7 @@ package enum SafePath {
     }
   }
 
-  /// As many links as the kernel follows.
+  /// The most links that are followed, as in the kernel.
   private static let mostLinks = 40
 
   package static func place(of path: String) throws(PathFault) -> Place {
@@ -115,7 +115,7 @@ package enum SafePath {
     let next = iampass_open_beneath(here.number, name, flags | O_NOFOLLOW | O_CLOEXEC, name == ".." ? 0 : 1)
     guard next < 0 else { return next }
     let code = errno
-    // With O_DIRECTORY the kernel reports a link as not a folder.
+    // With O_DIRECTORY the kernel reports that a link is not a folder.
     var status = stat()
     let isLink = fstatat(here.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
     throw PathFault(code: isLink ? .symbolicLink : .system(code), path: path)

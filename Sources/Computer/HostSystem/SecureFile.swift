@@ -1,7 +1,7 @@
 import CHost
 import Glibc
 
-/// What is wrong with a file, which one, and as what mode it was found.
+/// What is wrong with a file, its path, and its mode.
 public struct FileError: Error, Sendable, Equatable {
   public enum Code: Sendable, Equatable {
     case missing
@@ -13,7 +13,7 @@ public struct FileError: Error, Sendable, Equatable {
     case folderWritableByOthers
     case tooLarge
     case empty
-    /// A file of authorities in which no certificate stands whole.
+    /// A file of authorities without a complete certificate.
     case noCertificate
     /// Reading, writing, locking or renaming failed, with errno.
     case system(Int32)
@@ -21,7 +21,7 @@ public struct FileError: Error, Sendable, Equatable {
 
   public let code: Code
   public let path: String
-  /// Permission bits, where the file was opened.
+  /// The permission bits, if the file was opened.
   public let mode: UInt32?
 
   public init(_ code: Code, path: String, mode: UInt32? = nil) {
@@ -30,7 +30,7 @@ public struct FileError: Error, Sendable, Equatable {
     self.mode = mode
   }
 
-  /// What, where and what next, e.g. `/etc/iampass/users is readable by group or others (mode 0644)`.
+  /// What is wrong, and where, such as `/etc/iampass/users is readable by group or others (mode 0644)`.
   public var explanation: String {
     let found = mode.map { " (mode 0" + String($0, radix: 8) + ")" } ?? ""
     switch code {
@@ -48,7 +48,8 @@ public struct FileError: Error, Sendable, Equatable {
     }
   }
 
-  /// The command that mends it, or what to do in words if the file is not this product's own; nil if nothing mends it.
+  /// The command that repairs it. If the file is not this product's own, the hint is in words; nil if there is no
+  /// repair.
   public var hint: String? {
     switch code {
     case .writableByOthers:
@@ -58,7 +59,7 @@ public struct FileError: Error, Sendable, Equatable {
     case .notOwnedByRoot:
       MendingCommand.text("chown root:root", path) ?? "copy it to a file that belongs to root, and name that one"
     case .folderWritableByOthers:
-      // Another owner is named so too.
+      // A wrong owner has the same code.
       MendingCommand.text((mode ?? 0) & 0o022 == 0 ? "chown root:root" : "chmod go-w", SecureFile.folder(of: path))
         ?? "copy the file to a folder that only root can write, such as /root, and name it there"
     case .missing, .notRegular, .symbolicLink, .tooLarge, .empty, .noCertificate, .system: nil
@@ -66,12 +67,14 @@ public struct FileError: Error, Sendable, Equatable {
   }
 }
 
-/// Reads files that decide who gets in: opened without following links, looked at by fstat, read whole or not at all.
+/// Reads files that decide who may sign in. They are opened without following links, checked by fstat, and read whole
+/// or not at all.
 public enum SecureFile {
-  /// Who else may read the file.
+  /// Whether others may read the file.
   public enum Privacy: Sendable { case secret, readableByAll }
 
-  /// The file's bytes. Regular, owned by root, not writable by others, in a folder that is root's alone to write.
+  /// The file's bytes. The file must be regular, owned by root and not writable by others. Only root may write its
+  /// folder.
   ///
   /// - Parameter limit: greatest size in bytes.
   public static func read(_ path: String, privacy: Privacy, limit: Int) throws(FileError) -> [UInt8] {
@@ -83,7 +86,7 @@ public enum SecureFile {
 
   fileprivate static func open(_ path: String) throws(FileError) -> Int32 {
     try checkFolder(of: path)
-    // A FIFO must not block, a terminal must not become ours.
+    // A FIFO must not block, and a terminal must not become our controlling terminal.
     let descriptor = iampass_open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard descriptor >= 0 else { throw openError(path) }
     return descriptor
@@ -98,7 +101,7 @@ public enum SecureFile {
     }
   }
 
-  /// Looks at an open file; returns its size.
+  /// Checks an open file, and returns its size.
   package static func check(_ descriptor: Int32, path: String, privacy: Privacy, limit: Int) throws(FileError) -> Int {
     var found = stat()
     guard fstat(descriptor, &found) == 0 else { throw FileError(.system(errno), path: path) }
@@ -113,7 +116,7 @@ public enum SecureFile {
     return Int(found.st_size)
   }
 
-  /// The folder of a file: `/` of what is in the root, `.` of a bare name.
+  /// The folder of a file: `/` for a file in the root, `.` for a bare name.
   package static func folder(of path: String) -> String {
     switch path.lastIndex(of: "/") {
     case nil: "."
@@ -134,11 +137,12 @@ public enum SecureFile {
     }
   }
 
-  /// Reads to the end; a file that grows past the limit meanwhile is refused.
+  /// Reads to the end. Throws if the file grows past the limit meanwhile.
   package static func readAll(_ descriptor: Int32, path: String, expecting size: Int, limit: Int) throws(FileError)
     -> [UInt8]
   {
-    // At once for all files but those that grow meanwhile, and without zeros first: the users' may have megabytes.
+    // One read suffices unless the file grows meanwhile. The buffer is not zeroed first, because the users file may
+    // have megabytes.
     var bytes = [UInt8](unsafeUninitializedCapacity: size + 1) { buffer, count in
       // SAFETY: read writes at most the buffer's size and says how much it wrote.
       count = max(0, Glibc.read(descriptor, buffer.baseAddress, buffer.count))
@@ -167,13 +171,14 @@ public enum SecureFile {
   }
 }
 
-/// A file to be read in pieces of whole lines, looked at as by ``SecureFile/read(_:privacy:limit:)``. It is the same one
-/// for each reading, whatever takes its place meanwhile.
+/// A file that is read in pieces of whole lines. It is checked as by ``SecureFile/read(_:privacy:limit:)``. Each
+/// reading is of the same file, even if another one replaces it meanwhile.
 package final class PieceFile {
   private let path: String
   private let limit: Int
   private let descriptor: Int32
-  /// In bytes, when it was opened. It is set last: the object is whole by then, and closes what it has if that fails.
+  /// The size in bytes when the file was opened. It is set last: the object is complete by then, and closes the file if
+  /// the check fails.
   private var size = 0
 
   package init(_ path: String, privacy: SecureFile.Privacy, limit: Int) throws(FileError) {
@@ -185,8 +190,8 @@ package final class PieceFile {
 
   deinit { close(descriptor) }
 
-  /// Gives `take` the pieces from the file's beginning, the last of which may have no newline; false from it ends the
-  /// reading. A piece is gone, and cleared, when `take` returns.
+  /// Passes the file's pieces to `take`, from the beginning. The last piece may have no newline. If `take` returns
+  /// false, the reading ends. A piece is cleared when `take` returns.
   package func read(_ take: (UnsafeRawBufferPointer) -> Bool) throws(FileError) {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
     var buffer = PieceBuffer(forFileOf: size)
@@ -208,16 +213,16 @@ package final class PieceFile {
   }
 }
 
-/// The room for a piece of a file. It grows only for a line that is longer.
+/// The buffer for a piece of a file. It grows only for a longer line.
 private struct PieceBuffer {
-  /// Bytes: fits the processor's cache, and takes few page faults.
+  /// The first size in bytes. It fits into the processor's cache, and causes few page faults.
   private static let greatestFirst = 65_536
   private static let leastFirst = 1_024
 
   private var bytes: UnsafeMutableRawBufferPointer
   private var filled = 0
 
-  /// - Parameter size: of the file. Nearly every file fits as a whole, and what is not there need not be cleared.
+  /// - Parameter size: the file's size. Nearly all files fit as a whole, and a smaller buffer is cleared faster.
   init(forFileOf size: Int) {
     let count = min(Self.greatestFirst, max(Self.leastFirst, size + 1))
     bytes = .allocate(byteCount: count, alignment: 1)
@@ -226,7 +231,7 @@ private struct PieceBuffer {
   var free: UnsafeMutableRawBufferPointer { UnsafeMutableRawBufferPointer(rebasing: bytes[filled...]) }
   var rest: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: bytes[..<filled]) }
 
-  /// Counts what was read into ``free``, and gives the lines that are whole.
+  /// Adds `count` bytes that were read into ``free``, and passes the complete lines to `take`.
   mutating func add(_ count: Int, giving take: (UnsafeRawBufferPointer) -> Bool) -> Bool {
     filled += count
     guard let newline = rest.lastIndex(of: UInt8(ascii: "\n")) else {
@@ -248,7 +253,7 @@ private struct PieceBuffer {
     bytes = larger
   }
 
-  /// Clears and frees the room: there may be secrets in it.
+  /// Clears and frees the buffer, because it may have secrets.
   mutating func discard() {
     // SAFETY: the buffer is ours, of this size, and not used again.
     explicit_bzero(bytes.baseAddress!, bytes.count)

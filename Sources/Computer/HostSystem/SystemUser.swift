@@ -1,8 +1,8 @@
 import Glibc
 
-/// What the system knows of a user (getpwnam(3)).
+/// The system's entry of a user (getpwnam(3)).
 public struct SystemUser: Sendable, Equatable {
-  /// As the system spells it.
+  /// The user's name as the system spells it.
   public let name: UnixUsername
   public let uid: UInt32
 
@@ -13,12 +13,12 @@ public struct SystemUser: Sendable, Equatable {
 
   /// The user of this name; nil if the system says that there is none.
   ///
-  /// - Throws: if the system does not say. Then nobody may be taken for unknown.
+  /// - Throws: if the system does not answer. The user must not count as unknown then.
   public static func find(named name: UnixUsername) throws(UserLookupError) -> SystemUser? {
     try SystemEntry.user { getpwnam_r(name.text, $0, $1, $2, $3) }?.user
   }
 
-  /// The user of this number (getpwuid(3)), as ``find(named:)``.
+  /// The user of this number (getpwuid(3)), found as ``find(named:)`` does.
   public static func find(uid: UInt32) throws(UserLookupError) -> SystemUser? {
     try SystemEntry.user { getpwuid_r(uid, $0, $1, $2, $3) }?.user
   }
@@ -26,20 +26,20 @@ public struct SystemUser: Sendable, Equatable {
 
 /// Why the system did not say who a user is.
 public enum UserLookupError: Error, Sendable, Equatable {
-  /// With errno: a directory that is away, no descriptors, an entry without end.
+  /// A failure with errno: a directory is out of reach, descriptors ran out, or an entry is too long.
   case system(Int32)
-  /// The system spells the user's name in a way that stands in no file of ours.
+  /// The system's spelling of the user's name is not valid in our files.
   case nameNotUsable
-  /// The user was another, or gone, when the groups were looked up.
+  /// The user had changed or was gone when the groups were looked up.
   case changed
-  /// The system does not know a user whom the service lists: the source that knows the user may be away.
+  /// The system does not know a user whom the service lists. The source that knows the user may be out of reach.
   case listedAndUnknown
-  /// A group of the configuration.
+  /// A group of the configuration does not exist.
   case noSuchGroup(String)
-  /// The user is in the group, and not in what the system lists as the user's groups.
+  /// The group lists the user, but the system's list of the user's groups does not have the group.
   case groupsNotWhole
 
-  /// For the log.
+  /// The reason, for the log.
   public var explanation: String {
     switch self {
     case .system(let number): "the system cannot look users up: \(String(cString: strerror(number)))"
@@ -53,13 +53,13 @@ public enum UserLookupError: Error, Sendable, Equatable {
 }
 
 extension SystemUser {
-  /// Groups of a user that are looked at.
+  /// The most groups of a user that are read.
   private static let greatestGroups = 4_096
 
   /// Whether the user is a member of the group, by getgrouplist(3).
   ///
-  /// - Throws: if the system does not say, or does not know the group: glibc says "not found" also if a source before the
-  ///   last one is away.
+  /// - Throws: if the system does not answer, or does not know the group. glibc also says "not found" if a source
+  ///   before the last one is out of reach.
   public func isMember(ofGroup name: String) throws(UserLookupError) -> Bool {
     guard let own = try SystemEntry.user({ getpwnam_r(self.name.text, $0, $1, $2, $3) }), own.user.uid == uid else {
       throw .changed
@@ -69,15 +69,15 @@ extension SystemUser {
     var count = Int32(ids.count)
     guard getgrouplist(self.name.text, own.group, &ids, &count) >= 0 else { throw .system(ERANGE) }
     if ids.prefix(Int(count)).contains(group.id) { return true }
-    // getgrouplist(3) leaves out what it could not ask for, and returns no error.
+    // getgrouplist(3) leaves out groups that it could not look up, and returns no error.
     guard !group.members.contains(where: { $0.utf8.elementsEqual(self.name.text.utf8) }) else { throw .groupsNotWhole }
     return false
   }
 }
 
-/// Entries of the system's users and groups, each of which is there, is not there, or cannot be known.
+/// Looks up entries of users and groups. An entry exists, does not exist, or is not known.
 private enum SystemEntry {
-  /// Bytes for the texts of one entry. A group has all its members in it.
+  /// Buffer sizes for one entry in bytes. A group's entry has all its members.
   private static let sizes = [4_096, 65_536, 1_048_576, 16_777_216]
 
   static func user(
@@ -112,8 +112,8 @@ private enum SystemEntry {
   /// Nil only if glibc says that there is no such entry: it returns 0 then (NSS_STATUS_NOTFOUND in its
   /// nss/getXXbyYY_r.c).
   ///
-  /// Every other number is a failure, those too that getpwnam(3) gives as "not found": glibc returns the errno of a source
-  /// that is away, which is ENOENT or EPERM for a daemon's socket, and EBADF or EMFILE for a caller without descriptors.
+  /// Every other number is a failure, even those that getpwnam(3) lists as "not found". glibc returns the errno of a
+  /// source that is out of reach: ENOENT or EPERM for a daemon's socket, and EBADF or EMFILE if descriptors ran out.
   private static func find<Entry, Value>(
     _ blank: Entry,
     _ ask: (
@@ -127,7 +127,7 @@ private enum SystemEntry {
       var found: UnsafeMutablePointer<Entry>?
       let buffer = UnsafeMutablePointer<CChar>.allocate(capacity: size)
       defer { buffer.deallocate() }
-      // A source that fails without setting errno leaves it. A 0 would then say "not there".
+      // A source may fail without setting errno. 0 would then mean that the entry does not exist.
       errno = EIO
       // SAFETY: glibc writes `size` bytes at most, and the entry points into the buffer, which lives until it is read.
       let outcome = ask(&entry, buffer, size, &found)

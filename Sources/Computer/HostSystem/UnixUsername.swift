@@ -1,6 +1,6 @@
-/// A name that can stand in a users file, a log line and a request: nothing in it is a path, an option or a line.
+/// A name that can stand in a users file, a log line and a request: it cannot be a path, an option or a line.
 public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
-  /// LOGIN_NAME_MAX, in bytes.
+  /// The greatest length in bytes: LOGIN_NAME_MAX.
   public static let greatestLength = 256
 
   public let text: String
@@ -17,7 +17,7 @@ public struct UnixUsername: Sendable, Hashable, CustomStringConvertible {
     self.text = text
   }
 
-  /// By bytes, as Unix does: to Swift, two spellings of one accented letter are the same text.
+  /// Compares bytes, as Unix does. Swift treats two spellings of one accented letter as the same text.
   public static func == (left: Self, right: Self) -> Bool { left.text.utf8.elementsEqual(right.text.utf8) }
 
   public func hash(into hasher: inout Hasher) {

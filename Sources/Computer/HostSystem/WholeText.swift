@@ -1,13 +1,13 @@
 import CHost
 import Glibc
 
-/// Writes all of a text, however often the system takes only a part.
+/// Writes all of a text, even if each write(2) takes only a part.
 public enum WholeText {
-  /// - Returns: errno if not all of it is written; nil otherwise. A reader that is gone is `EPIPE`, to whoever ignores
-  ///   SIGPIPE.
+  /// - Returns: errno if not all of it was written; nil otherwise. If the reader is gone, it is `EPIPE`, provided that
+  ///   SIGPIPE is ignored.
   ///
-  /// Waits as long as the reader does not read, as any blocking write: another process that has the same terminal or pipe
-  /// may have made it one that does not block.
+  /// Waits until the reader reads, as a blocking write does. It also waits if another process with the same terminal or
+  /// pipe has made it non-blocking.
   public static func write(_ bytes: [UInt8], to descriptor: Int32) -> Int32? {
     var written = 0
     while written < bytes.count {
@@ -27,6 +27,6 @@ public enum WholeText {
     return nil
   }
 
-  /// As ``write(_:to:)``.
+  /// Writes a text as ``write(_:to:)`` writes bytes.
   public static func write(_ text: String, to descriptor: Int32) -> Int32? { write(Array(text.utf8), to: descriptor) }
 }

@@ -5,7 +5,7 @@ import IAMPASSProtocol
 /// Why `iampass.conf` is not used.
 public enum ConfigurationError: Error, Sendable, Equatable {
   case keyValue(KeyValueError)
-  /// Key, the line it stands at, and what it takes.
+  /// The key, its line's number, and the values that it takes.
   case badValue(String, line: Int, takes: String)
   /// A file of ``OwnServices``, or their folder.
   case services(OwnServicesError, path: String)
@@ -19,37 +19,37 @@ public enum ConfigurationError: Error, Sendable, Equatable {
   }
 }
 
-/// `/etc/iampass/iampass.conf`. A value that is not understood refuses the whole file.
+/// `/etc/iampass/iampass.conf`. A value that is not valid makes the whole file invalid.
 public struct Configuration: Sendable, Equatable {
   public static let path = "/etc/iampass/iampass.conf"
   public static let programFolder = "/usr/libexec/iampass"
 
-  /// When sign-in context goes to the service.
+  /// When the sign-in's context is sent to the service.
   public enum ContextPolicy: String, Sendable, CaseIterable { case auto, yes, no }
 
-  /// Whose word counts for an approval.
+  /// What proves an approval.
   public enum ApprovalPolicy: String, Sendable, CaseIterable {
-    /// The service's.
+    /// The service's answer.
     case service
-    /// The phone's own: this computer verifies its signature by a key of ``PinnedPhones``.
+    /// The phone's signature, which this computer verifies with a key of ``PinnedPhones``.
     case verified
   }
 
-  /// What becomes of a command that is too long for the phone to show.
+  /// What happens to a command that is too long for the phone to show.
   public enum LongCommandPolicy: String, Sendable, CaseIterable {
-    /// Its beginning and end are shown, with its length and digest.
+    /// The phone shows the command's beginning and end, its length and its digest.
     case show
     /// The phone is not asked.
     case refuse
   }
 
-  /// What the helper does when a session leaves, ends, expires or cannot be asked for.
+  /// What the helper does when a session's phone leaves, when it ends or expires, or when the service does not answer.
   public enum EndAction: String, Sendable, CaseIterable { case logout, lock, ignore }
 
-  /// What the helper does if a session does not say in time that it is locked.
+  /// What the helper does if a session does not report in time that it is locked.
   public enum LockFailureAction: String, Sendable, CaseIterable { case logout, ignore }
 
-  /// What becomes of the processes that a user's own service manager runs after the last session was logged out.
+  /// What happens to the processes of a user's own service manager after the user's last session was logged out.
   public enum LingerAction: String, Sendable, CaseIterable { case stop, keep }
 
   /// Whether the helper looks for bound phones (``BoundPhones``).
@@ -58,25 +58,28 @@ public struct Configuration: Sendable, Equatable {
   /// Which pairings of bound phones count.
   public enum PresenceKeyRule: String, Sendable, CaseIterable { case any, authenticated }
 
-  /// Nil: not set up yet, the module stands aside.
+  /// The service's address. If it is nil, sign-in by phone is not set up yet, and the module asks no phone.
   public var server: ServerURL?
   public var signing = SigningScheme.documented
   public var dialect = Dialect.iampass
   public var caFile: String?
   public var proxy: String?
-  /// PAM services that the module answers; in any other it stands aside.
+  /// The PAM services in which the module asks the phone.
   public var services = ["sudo", "sudo-i", "login", "sshd"]
-  /// Services that the table of the program does not have; nothing is read where the text alone is given.
+  /// Services that ``ServiceTable`` does not have; none if only a text is parsed.
   public var ownServices = OwnServices()
   public var requiresSignedReplies = false
-  /// Replies' signatures must cover what was asked, too; ``requiresSignedReplies`` is then true as well. A key of its
-  /// own: versions that do not know it warn and go on.
+  /// The signatures of replies must also cover the request's target; ``requiresSignedReplies`` is then true as well. It
+  /// has its own key, so that versions that do not know it warn and go on.
   public var requiresSignedTargets = false
-  /// Seconds; the service's own default of an hour would end a working day's session.
+  /// The longest time of a session, in seconds. The service's own default of an hour would end sessions within a
+  /// working day.
   public var sessionDuration: Int64 = 12 * 3600
-  /// Seconds. Shorter than sshd's LoginGraceTime of 120 s and login's LOGIN_TIMEOUT of 60 s.
+  /// The time for the phone's answer, in seconds. It is shorter than sshd's LoginGraceTime of 120 s and login's
+  /// LOGIN_TIMEOUT of 60 s.
   public var approvalTimeout: Int64 = 30
-  /// Seconds that a locker which shows nothing waits at a time. Until then what is typed there is lost.
+  /// How long a locker that shows nothing waits for the phone at a time, in seconds. What the user types meanwhile is
+  /// lost.
   public var unlockTimeout: Int64 = 8
   public var approvals = ApprovalPolicy.service
   public var sendContext = ContextPolicy.auto
@@ -84,54 +87,54 @@ public struct Configuration: Sendable, Equatable {
   public var longCommand = LongCommandPolicy.show
   public var sharedTokens = SharedTokens.refused
   public var users = UserSource.file
-  /// Who of the service's list may sign in here.
+  /// Which users of the service's list may sign in here.
   public var userSelection: UserSelection {
     get { chosenUsers ?? .usual }
     set { chosenUsers = newValue == .usual ? nil : newValue }
   }
-  /// Nil: the usual ones, which a computer with a list of its own need not make.
+  /// Nil: the usual selection, which is not built on a computer that does not need it.
   private var chosenUsers: UserSelection?
   public var onWalkaway = EndAction.logout
-  /// Seconds.
+  /// How long a phone must be away before its session ends, in seconds.
   public var walkawayGrace: Int64 = 0
   public var onEnd = EndAction.logout
   public var onExpiry = EndAction.lock
-  /// Nil: locks graphical sessions at a local seat, ignores others.
+  /// Nil locks graphical sessions at a local seat, and leaves others alone.
   public var onUnreachable: EndAction?
-  /// Seconds.
+  /// How long the service must be out of reach before ``onUnreachable`` applies, in seconds.
   public var unreachableGrace: Int64 = 15 * 60
   public var onLockFailure = LockFailureAction.logout
   public var onLinger = LingerAction.stop
   public var unlock = UnlockPolicy.off
   public var keyring = KeyringPolicy.off
   public var offlineMethods = OfflineMethods()
-  /// Seconds after which a session ends that was opened without the service.
+  /// The time of a session that was opened without the service, in seconds.
   public var offlineSession: Int64 = 4 * 3600
   public var presence = PresenceSearch.off
-  /// Seconds from one look for a phone to the next while it answers.
+  /// The time between two looks for a phone that answers, in seconds.
   public var presenceInterval: Int64 = 20
-  /// Seconds for which a phone is missed before its user counts as gone.
+  /// How long a phone must be missed before its user counts as gone, in seconds.
   public var presenceGrace: Int64 = 30
-  /// A phone that restarts or has an empty battery looks like one that left. A lock costs its user least.
+  /// A phone that restarts or has an empty battery looks like one that has left. A lock costs its user least.
   public var onPresenceLeft = EndAction.lock
-  /// Seconds.
+  /// How long a phone's presence may be unknown before its user counts as out of sight, in seconds.
   public var presenceUnknownGrace: Int64 = 5 * 60
   public var onPresenceUnknown = EndAction.lock
   public var presenceKey = PresenceKeyRule.any
-  /// Unanswered or denied requests in ``requestWindow`` before no more are sent.
+  /// The number of unanswered or denied requests in ``requestWindow`` after which no more are sent.
   public var maxRequests = 5
-  /// Seconds.
+  /// The time in which ``maxRequests`` counts, in seconds.
   public var requestWindow: Int64 = 10 * 60
   public var runFolder = "/run/iampass"
-  /// What outlives a start of the computer.
+  /// The folder for data that outlives a restart of the computer.
   public var stateFolder = "/var/lib/iampass"
   public var worker = Configuration.programFolder + "/iampass-https"
   public var workerUser = "_iampass"
-  /// The socket at which workers wait for logins, in ``runFolder``.
+  /// The socket of workers that wait for sign-ins, in ``runFolder``.
   public var standby: String { runFolder + "/worker" }
-  /// The socket at which sealed passwords are kept and handed out, in ``runFolder``: root alone may connect.
+  /// The socket of the program that seals and opens passwords, in ``runFolder``. Only root may connect.
   public var keyringSocket: String { runFolder + "/keyring" }
-  /// The broker's socket, in a folder of its own beside ``runFolder``: everybody may connect.
+  /// The broker's socket, in its own folder beside ``runFolder``. All users may connect.
   public var broker: String { runFolder + "-broker/socket" }
   /// Keys that this version does not know, for a warning.
   public var unknownKeys: [String] = []
@@ -171,8 +174,8 @@ extension Configuration {
     case bad(takes: String)
   }
 
-  /// Not a table of key paths or a dictionary: the runtime makes their types again in each process, which took a fifth of
-  /// a sign-in's instructions.
+  /// This is not a table of key paths or a dictionary. The runtime builds their types in each process, which took a
+  /// fifth of a sign-in's instructions.
   private mutating func read(_ text: String, for key: String) -> Verdict {
     switch key {
     case "server": Self.setOptional(&server, text, "an https address") { try? ServerURL($0) }
@@ -262,7 +265,7 @@ extension Configuration {
     set(&field, text, takes) { TimeSpan.seconds($0).flatMap { bounds.contains($0) ? $0 : nil } }
   }
 
-  /// Nil for any other word.
+  /// True for `yes`, false for `no`; nil for any other word.
   private static func flag(_ text: String, _ yes: String, _ no: String) -> Bool? {
     text == yes ? true : text == no ? false : nil
   }

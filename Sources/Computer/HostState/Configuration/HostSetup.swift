@@ -3,7 +3,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// What the files say. Each call reads them again, so that a change needs no restart.
+/// The contents of the setup's files. Each call reads the files again, so that a change needs no restart.
 public struct HostSetup {
   public let configuration: Configuration
   public let configurationPath: String
@@ -11,7 +11,7 @@ public struct HostSetup {
   public init(path: String) throws(Misconfiguration) {
     configurationPath = path
     do { configuration = try Configuration(path: path) } catch {
-      // Nothing was ever set up: the module acts as if it were not installed.
+      // If nothing was set up, the module acts as if it were not installed.
       if case .keyValue(.file(let file)) = error, file.code == .missing { throw .noServer }
       throw .configuration(error, path: path)
     }
@@ -24,7 +24,7 @@ public struct HostSetup {
   public var awayLocks: AwayLocks { AwayLocks(run: run) }
   public var leftRequests: LeftRequests { LeftRequests(run: run) }
   public var recoveryCodes: RecoveryCodes { RecoveryCodes(state: state) }
-  /// Nil if this computer believes the service: then it knows no phone's keys.
+  /// Nil if this computer trusts the service: then it does not know the phones' keys.
   public var offlinePhones: OfflinePhones? {
     configuration.approvals == .verified
       ? OfflinePhones(state: state, pins: place.phones, service: servicePhones) : nil
@@ -32,7 +32,7 @@ public struct HostSetup {
   public var sealedPasswords: SealedPasswords { SealedPasswords(state: state) }
   public var helper: HelperPresence { HelperPresence(run: run) }
 
-  /// Credentials and users stand beside the configuration.
+  /// Where the setup is: credentials and users are in the configuration's folder.
   public var place: SetupPlace { SetupPlace(configuration: configurationPath) }
   public var credentialsPath: String { place.credentials }
   public var usersPath: String { place.users }
@@ -56,7 +56,7 @@ public struct HostSetup {
     WorkerTransport(settings: try workerSettings(), interruption: interruption)
   }
 
-  /// - Parameter lifetime: seconds until the worker leaves by itself; 0: when its starter does.
+  /// - Parameter lifetime: seconds until the worker ends by itself; 0: it ends with the process that started it.
   public func workerSettings(lifetime: UInt32 = WorkerSettings.loginLifetime) throws(Misconfiguration) -> WorkerSettings
   {
     guard let server = configuration.server else { throw .noServer }
@@ -74,7 +74,7 @@ extension CertificateBundle {
   /// Greatest size of a `ca_file`, in bytes.
   public static let greatestFileSize = 1024 * 1024
 
-  /// Reads a `ca_file`, which others may read but not write. One without a certificate is refused.
+  /// Reads a `ca_file`, which others may read but not write. It must have a certificate.
   public init(path: String) throws(FileError) {
     let bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestFileSize)
     guard let bundle = CertificateBundle(pem: bytes) else {

@@ -35,7 +35,7 @@ extension ServiceCredential {
       guard Self.isValue(entry.value) else { throw .badValue(key, line: entry.line) }
       return entry.value
     }
-    // A phone is shown the host as it is here, so what no sign-in could send is refused.
+    // Phones show this name, so it must be one that a sign-in can send.
     let host = try file["host"].map { (entry) throws(CredentialsError) in
       guard (1...SignInContext.greatestValueLength).contains(entry.value.unicodeScalars.count) else {
         throw .badValue(entry.key, line: entry.line)
@@ -47,14 +47,14 @@ extension ServiceCredential {
   }
 }
 
-/// A credential as the service hands it over, with what its service is to be held to.
+/// A credential from the service, with what this computer must require of the service.
 public struct IssuedCredential: Sendable {
   public let credential: ServiceCredential
   /// `server`; nil if the service did not know its own address.
   public let server: ServerURL?
-  /// `signed_replies`: from the first call on, before anything can be learned from the network.
+  /// `signed_replies`: required from the first call on, before the network can change it.
   public let requiresSignedReplies: Bool
-  /// `signed_targets`, likewise; the replies must be signed then, too.
+  /// The value of `signed_targets`. If it is true, replies must be signed too.
   public let requiresSignedTargets: Bool
 
   /// Reads a file that only root can read.

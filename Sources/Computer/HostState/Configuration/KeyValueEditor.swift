@@ -1,11 +1,11 @@
-/// Changes values in the text of a `key = value` file and leaves the rest as it stands, comments too.
+/// Changes values in the text of a `key = value` file and leaves the rest as it is, comments too.
 public enum KeyValueEditor {
-  /// The text with these values. A key that is there gets its new value in its place, one that is not comes at the end.
+  /// The text with these values. A key that is there gets its new value in place. A new key is added at the end.
   ///
-  /// The text must be one that its reader takes; values must be lines of text.
+  /// The text must be valid for its reader. Each value must be one line of text.
   public static func setting(_ values: [(key: String, value: String)], in text: [UInt8]) -> [UInt8] {
     var lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map(Array.init)
-    // Nothing follows the last line's end.
+    // The last line's end begins no further line.
     if lines.last?.isEmpty ?? false { lines.removeLast() }
     for (key, value) in values {
       let line = Array("\(key) = \(value)".utf8)

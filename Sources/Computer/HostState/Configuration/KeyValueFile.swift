@@ -3,7 +3,7 @@ import HostSystem
 /// Why a `key = value` file is not used.
 public enum KeyValueError: Error, Sendable, Equatable {
   case file(FileError)
-  /// The line is not `key = value`, or not clean UTF-8 text.
+  /// The line is not `key = value`, or not valid UTF-8 without control characters.
   case badLine(Int)
   case keyTwice(String, line: Int)
 
@@ -24,7 +24,7 @@ package struct KeyValueFile {
   package struct Entry: Equatable {
     package let key: String
     package let value: String
-    /// Counted from 1.
+    /// The line's number, counted from 1.
     package let line: Int
   }
 
@@ -46,7 +46,7 @@ package struct KeyValueFile {
       guard let text = String(validating: line, as: UTF8.self), text.unicodeScalars.allSatisfy(Self.isText) else {
         throw .badLine(number)
       }
-      // By bytes: a mark that combines with the character before it makes another character of it, and no other byte.
+      // This compares bytes. A combining mark changes the character before it, but not its bytes.
       let trimmed = Self.trimmed(line)
       if trimmed.isEmpty || trimmed.first == UInt8(ascii: "#") { continue }
       guard let equals = trimmed.firstIndex(of: UInt8(ascii: "=")) else { throw .badLine(number) }

@@ -2,13 +2,14 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What an administrator must mend.
+/// An error of the setup that an administrator must repair.
 public enum Misconfiguration: Error, Sendable, Equatable {
-  /// Nothing was set up yet: the module stands aside without a word.
+  /// Nothing was set up yet. The module asks no phone, and tells the user nothing.
   case noServer
-  /// Any process that takes the loopback port while the service is away could answer `active`.
+  /// `http` without signed replies: if the service is down, any process could take its loopback port and answer
+  /// `active`.
   case plainServerNotSigned
-  /// The phone could not sign what it is not shown.
+  /// `approvals = verified` without context: the phone cannot sign what it does not show.
   case verifiedWithoutContext
   case badArgument(String)
   case configuration(ConfigurationError, path: String)
@@ -18,7 +19,7 @@ public enum Misconfiguration: Error, Sendable, Equatable {
   case authority(FileError)
   case signing(SigningError)
 
-  /// What is wrong and in which place, for the log.
+  /// What is wrong, and where, for the log.
   public var explanation: String {
     switch self {
     case .noServer: "no server is set"
@@ -35,10 +36,10 @@ public enum Misconfiguration: Error, Sendable, Equatable {
     }
   }
 
-  /// The command or line that mends it; nil if there is no single one.
+  /// The command or line that repairs it; nil if there is no single one.
   public var hint: String? { self == .noServer ? "set server = https://…" : file?.hint }
 
-  /// Nothing that an administrator of this computer wrote is wrong: the system did not say who a user is.
+  /// The reason if the system did not say who a user is. Then no file of this computer is wrong; nil otherwise.
   public var failedLookup: UserLookupError? {
     switch self {
     case .users(.lookup(let error), _), .phones(.lookup(let error), _): error

@@ -4,15 +4,15 @@ import HostSystem
 /// Why a file of `services.d` is not used. No sign-in asks the phone then.
 public enum OwnServicesError: Error, Sendable, Equatable {
   case keyValue(KeyValueError)
-  /// The file's name without `.conf` is not a PAM service's.
+  /// The file's name without `.conf` is not a valid PAM service.
   case badName
-  /// ``ServiceTable`` has a row for the service, which no file changes.
+  /// ``ServiceTable`` already has a row for the service. A file cannot change it.
   case known
   case unknownKey(String, line: Int)
   case badKind(line: Int)
   case noKind
   case badShows(line: Int)
-  /// A program that is not a locker never asks without digits.
+  /// Only a locker may show nothing: other programs must show digits.
   case showsNothing
   case tooMany
 
@@ -33,14 +33,14 @@ public enum OwnServicesError: Error, Sendable, Equatable {
 }
 
 /// An administrator's rows for PAM services that ``ServiceTable`` does not have: `services.d/SERVICE.conf` beside the
-/// configuration. A file that is not understood refuses all of them.
+/// configuration. One file that is not valid makes all of them invalid.
 public struct OwnServices: Sendable, Equatable {
   public static let folder = "services.d"
-  /// Files in the folder. Each sign-in reads them all.
+  /// The most files in the folder. Each sign-in reads all of them.
   static let most = 64
   /// The kind that `iampassctl login-test` may propose.
   public static let kind = "sudo-like"
-  /// The kinds that a file can name, neither of which opens a session: no mistake in one makes a greeter of a service.
+  /// The kinds that a file can name. Neither opens a session, so a mistake in a file cannot make a service a greeter.
   static let kinds: [(word: String, kind: ServiceRow.Kind)] = [(kind, .sudoLike), ("locker", .locker)]
   private static let suffix = ".conf"
 
@@ -48,7 +48,7 @@ public struct OwnServices: Sendable, Equatable {
 
   public init() {}
 
-  /// Reads a folder, which need not be there. Its files may be read by others, and not written.
+  /// Reads a folder, which may be missing. Others may read its files, but not write them.
   init(folder: String) throws(ConfigurationError) {
     for name in try Self.names(in: folder) {
       let path = folder + "/" + name
@@ -68,7 +68,7 @@ public struct OwnServices: Sendable, Equatable {
 
   /// - Parameter service: the file's name without `.conf`.
   static func row(_ service: String, _ file: KeyValueFile) throws(OwnServicesError) -> ServiceRow {
-    // `@` would begin a group.
+    // `@` begins the name of a group.
     guard !service.isEmpty, !service.hasPrefix("@"), ServiceNames.read(service) == [service] else { throw .badName }
     guard ServiceTable.row(service) == nil, !DesktopServices.isGDM(service) else { throw .known }
     var kind: ServiceRow.Kind?
@@ -89,7 +89,8 @@ public struct OwnServices: Sendable, Equatable {
     return ServiceRow(service, kind, by: kind == .locker ? .user : .root, shows: shows)
   }
 
-  /// Sorted. Hidden files and those without `.conf` are an editor's or a package's.
+  /// The files' names, sorted. Hidden files and files without `.conf` are skipped: editors and packages leave such
+  /// files.
   private static func names(in folder: String) throws(ConfigurationError) -> [String] {
     guard let stream = opendir(folder) else {
       if errno == ENOENT { return [] }
@@ -108,7 +109,7 @@ public struct OwnServices: Sendable, Equatable {
       guard names.count < most else { throw .services(.tooMany, path: folder) }
       names.append(name)
     }
-    // What could not be listed may be the row that counts.
+    // The files that could not be listed may have the row that counts.
     if errno != 0 { throw failure(errno, folder) }
     return names.sorted()
   }
@@ -119,21 +120,21 @@ public struct OwnServices: Sendable, Equatable {
 }
 
 extension Configuration {
-  /// Whether a row says what the service does: ``ServiceTable``'s, or an administrator's.
+  /// Whether ``ServiceTable`` or an administrator's file has a row for the service.
   public func knows(_ service: String) -> Bool {
     ServiceTable.row(service) != nil || DesktopServices.isGDM(service) || ownServices.row(service) != nil
   }
 
-  /// What is known of the service, by ``ServiceTable``, or by ``ownServices``; nil: nothing.
+  /// The service's row in ``ServiceTable`` or ``ownServices``; nil if there is none.
   public func row(_ service: String) -> ServiceRow? { ServiceTable.row(service) ?? ownServices.row(service) }
 
-  /// Whether the service runs a command for users who show who they are, with the options of sudo(8).
+  /// Whether the service runs a command for users who prove who they are, and takes the options of sudo(8).
   public func isSudoLike(_ service: String) -> Bool {
     row(service)?.kind == .sudoLike
   }
 
-  /// Whether the service opens a session that the helper watches: by ``ServiceTable``, and by ``ownServices`` for what
-  /// that does not have. No file makes sshd's own program a service without one.
+  /// Whether the service opens a session that the helper watches: by ``ServiceTable``, and otherwise by
+  /// ``ownServices``. A file cannot say that sshd's own program opens no session.
   public func opensSession(_ service: String) -> Bool {
     if let row = ServiceTable.row(service) { return row.opensSession }
     guard let row = ownServices.row(service) else { return true }

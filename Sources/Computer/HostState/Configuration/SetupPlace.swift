@@ -1,34 +1,34 @@
 import HostSystem
 
-/// Where this computer's setup is: the configuration, and what stands beside it.
+/// The paths of this computer's setup: the configuration and the files in its folder.
 public struct SetupPlace: Sendable, Equatable {
   /// The configuration's path, such as `/etc/iampass/iampass.conf`.
   public let configuration: String
 
-  /// - Parameter configuration: a path. A relative one means what it means to the process's working directory.
+  /// - Parameter configuration: a path. A relative path starts at the process's working directory.
   public init(configuration: String) { self.configuration = configuration }
 
   /// The folder that the configuration is in.
   public var folder: String { SecureFile.folder(of: configuration) }
   /// The configuration's name in its folder.
   public var name: String { configuration.split(separator: "/").last.map(String.init) ?? configuration }
-  /// The application's or the host's credential.
+  /// The file of the application's or the computer's credential.
   public var credentials: String { beside("credentials") }
-  /// The users' tokens.
+  /// The file of the users' tokens.
   public var users: String { beside("users") }
-  /// The phones that this computer trusts (``PinnedPhones``). The file need not be there.
+  /// The file of the phones that this computer trusts (``PinnedPhones``). It may be missing.
   public var phones: String { beside("phones") }
-  /// What the phone's page is compared with, as `iampass-server page-digest` prints it. It need not be there.
+  /// The file with digests of the phone's page, as `iampass-server page-digest` prints them. It may be missing.
   public var pageDigests: String { beside("page-digests") }
-  /// The bound phones (``BoundPhones``). It need not be there.
+  /// The file of the bound phones (``BoundPhones``). It may be missing.
   public var presence: String { beside("presence") }
-  /// Rows of PAM services (``OwnServices``). The folder need not be there.
+  /// The folder with rows of PAM services (``OwnServices``). It may be missing.
   public var ownServices: String { beside(OwnServices.folder) }
-  /// The notes of a trial (``TrialNotes``).
+  /// The file with the notes of a trial (``TrialNotes``).
   public var trial: String { beside("iampass-trial") }
-  /// That a trial has ended (``TrialEndNote``). It need not be there.
+  /// The file that says that a trial has ended (``TrialEndNote``). It may be missing.
   public var trialEnd: String { beside("iampass-trial-ended") }
-  /// Locked by each command that changes something; root alone can open it. It need not be there.
+  /// The lock file of commands that change the setup. Only root can open it. It may be missing.
   public var administratorLock: String { beside(Self.administratorLockName) }
   public static let administratorLockName = "iampassctl.lock"
 

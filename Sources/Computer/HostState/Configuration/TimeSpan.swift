@@ -1,6 +1,6 @@
 /// A time span as the configuration writes it.
 public enum TimeSpan {
-  /// Seconds of `45s`, `15m`, `12h` or a plain number of seconds; nil for anything else.
+  /// The seconds in `45s`, `15m`, `12h` or a plain number; nil for other texts.
   public static func seconds(_ text: String) -> Int64? {
     let unit: Int64? =
       switch text.last {

@@ -3,28 +3,28 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// Who signed in by phone while `iampassctl enable --trial` runs: a file beside the configuration, there only
-/// meanwhile.
+/// A file beside the configuration with the users who signed in by phone during `iampassctl enable --trial`. It is
+/// there only during the trial.
 ///
-/// Not the journal: anybody can log a line as ours, and a process in a user namespace of its own passes there for a
-/// privileged one.
+/// The journal does not serve for this: any user can log a line in our name. A process in its own user namespace can
+/// even look privileged there.
 public struct TrialNotes {
-  /// In bytes; more approvals than that are not noted.
+  /// The file's greatest size in bytes. Further approvals are not noted.
   private static let greatestSize = 32_768
 
   public let path: String
 
-  /// - Parameter configurationPath: of `iampass.conf`.
+  /// - Parameter configurationPath: the path of `iampass.conf`.
   public init(besides configurationPath: String) {
     path = SetupPlace(configuration: configurationPath).trial
   }
 
-  /// Begins a trial: nobody was approved yet.
+  /// Begins a trial, without approvals yet.
   public func begin() throws(FileError) { try AtomicFile.write([], to: path, mode: 0o600) }
 
   public func end() { unlink(path) }
 
-  /// Notes an approval if a trial runs. If that fails, the trial ends as if nobody had signed in: the safe side.
+  /// Notes an approval if a trial runs. If that fails, the trial ends as if no user had signed in, which is safe.
   public func note(user: UnixUsername, service: String) {
     let descriptor = iampass_open(path, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0)
     guard descriptor >= 0 else { return }
@@ -33,12 +33,12 @@ public struct TrialNotes {
       size < Self.greatestSize
     else { return }
     let line = Array("\(user.text) \(service)\n".utf8)
-    // One write: two sign-ins at once make two lines.
+    // This is one write, so that two sign-ins at once write two lines.
     _ = iampass_write(descriptor, line, line.count)
   }
 
-  /// Whether `user` (nil: anybody) was approved through one of `services`. A file that is missing, or that others could
-  /// have written, names nobody.
+  /// Whether `user` (nil: any user) was approved through one of `services`. A file that is missing, or that others
+  /// could have written, counts as empty.
   ///
   /// - Parameter suffices: whether the phone alone signs this user in.
   public func hasApproval(

@@ -1,18 +1,18 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// What the module asks iampass-keyring.socket for. Only root can connect. The sender ends its side after it.
+/// The module's request at iampass-keyring.socket. Only root can connect. The sender closes its side after the request.
 public struct KeyringRequest: Sendable, Equatable {
   public enum Act: Sendable, Equatable {
-    /// Keep this password sealed. The print is the user's ``ShadowPrint`` at the time at which the password was right.
+    /// Seal and keep this password. The print is the user's ``ShadowPrint`` when the password was verified.
     case seal(password: Secret, print: String)
-    /// Hand the password out.
+    /// Return the password.
     case open
   }
 
   /// PAM_MAX_RESP_SIZE of Linux-PAM, in bytes.
   public static let greatestPassword = 512
-  /// In bytes, of a whole request.
+  /// The greatest length of a request in bytes.
   public static let greatestLength = 1_024
   private static let kinds: (seal: UInt8, open: UInt8) = (1, 2)
 
@@ -38,7 +38,7 @@ public struct KeyringRequest: Sendable, Equatable {
     }
   }
 
-  /// Nil for anything that is not a whole request.
+  /// Nil if the bytes are not a whole request.
   public init?(decoding bytes: [UInt8]) {
     guard bytes.count <= Self.greatestLength, bytes.count >= 2 else { return nil }
     let nameEnd = 2 + Int(bytes[1])
@@ -57,7 +57,7 @@ public struct KeyringRequest: Sendable, Equatable {
     }
   }
 
-  /// What PAM can carry.
+  /// Whether PAM can carry these bytes as a password.
   static func isPassword(_ bytes: ArraySlice<UInt8>) -> Bool {
     (1...greatestPassword).contains(bytes.count) && !bytes.contains(0)
   }
@@ -67,7 +67,7 @@ public struct KeyringRequest: Sendable, Equatable {
 public enum KeyringReply {
   public static func encoded(_ password: Secret?) -> [UInt8] { password.map { [1] + $0.exposedBytes } ?? [0] }
 
-  /// Nil without a password, and for anything that is not a whole answer.
+  /// The password; nil without one, and if the bytes are not a whole answer.
   public static func password(decoding bytes: [UInt8]) -> Secret? {
     guard bytes.first == 1, KeyringRequest.isPassword(bytes.dropFirst()) else { return nil }
     return Secret(bytes: Array(bytes.dropFirst()))

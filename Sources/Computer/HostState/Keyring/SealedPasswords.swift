@@ -1,10 +1,10 @@
 import Glibc
 import HostSystem
 
-/// `/var/lib/iampass/keyring`: one sealed password for each user, in a file of root's alone that is named by the user's
-/// number and by what it is sealed with.
+/// `/var/lib/iampass/keyring`: one sealed password for each user. Only root can read the file. Its name has the uid and
+/// the kind of key.
 public struct SealedPasswords: Sendable {
-  /// What opens a file again.
+  /// What a password is sealed with.
   public enum Key: String, Sendable, CaseIterable {
     /// A key on this computer's disk.
     case host
@@ -21,33 +21,33 @@ public struct SealedPasswords: Sendable {
 
   public init(state: RunFolder) { self.state = state }
 
-  /// What the user's password is sealed with; nil if none is kept.
+  /// The kind of key that the user's password is sealed with; nil if no password is kept.
   public func key(of uid: UInt32) throws(FileError) -> Key? {
     let names = try FolderListing.names(in: folder())
     return Key.allCases.first { names.contains(Self.name(uid, $0)) }
   }
 
-  /// The users with a sealed password. Makes no folder.
+  /// The users with a sealed password. Does not make the folder.
   public func users() throws(FileError) -> [UInt32] {
     guard !isUnused else { return [] }
     return Set(try FolderListing.names(in: folder()).compactMap(Self.uid)).sorted()
   }
 
-  /// Whose number it is, as people and `iampassctl keyring forget` call them: by the number if the system tells no name.
+  /// The user's name, as `iampassctl keyring forget` takes it; the uid if the system does not know a name.
   public static func owner(_ uid: UInt32) -> String { (try? SystemUser.find(uid: uid))?.name.text ?? String(uid) }
 
   public func read(_ uid: UInt32, _ key: Key) throws(FileError) -> [UInt8] {
     try SecureFile.read(folder() + "/" + Self.name(uid, key), privacy: .secret, limit: Self.greatestSize)
   }
 
-  /// When something was last forgotten, of any user.
+  /// When a password of any user was last forgotten.
   public struct Forgetting: Equatable, Sendable {
     fileprivate let inode: UInt
     fileprivate let seconds: Int
     fileprivate let nanoseconds: Int
   }
 
-  /// Nil if nothing was ever forgotten. Sealing takes seconds: whoever seals asks for this before.
+  /// Nil if no password was ever forgotten. Sealing takes seconds, so the sealing program reads this before it begins.
   public func lastForgetting() throws(FileError) -> Forgetting? {
     let path = try folder() + "/" + Self.forgetting
     var found = stat()
@@ -58,7 +58,7 @@ public struct SealedPasswords: Sendable {
     return Forgetting(inode: UInt(found.st_ino), seconds: found.st_mtim.tv_sec, nanoseconds: found.st_mtim.tv_nsec)
   }
 
-  /// Replaces what was kept of the user, unless something was forgotten since `began`: then nothing is written.
+  /// Replaces the user's sealed password, unless a password was forgotten since `began`. Then nothing is written.
   ///
   /// - Parameter began: ``lastForgetting()`` when the password was taken for sealing.
   /// - Returns: whether it was written.
@@ -71,33 +71,33 @@ public struct SealedPasswords: Sendable {
     }
   }
 
-  /// Also what is being sealed now is not kept.
+  /// Forgets the user's password. A password that is just being sealed is not kept either.
   ///
   /// - Returns: whether a password was kept.
   @discardableResult
   public func forget(_ uid: UInt32) throws(FileError) -> Bool { try !forget { Self.uid($0) == uid }.isEmpty }
 
-  /// Also what is being sealed now is not kept.
+  /// Forgets the passwords of all users. Passwords that are just being sealed are not kept either.
   ///
   /// - Returns: the users whose password was kept.
   public func forgetAll() throws(FileError) -> [UInt32] { try forget { _ in true } }
 
-  /// - Returns: the users among the files that went.
+  /// - Returns: the users whose files were removed.
   private func forget(_ goes: (String) -> Bool) throws(FileError) -> [UInt32] {
-    // Whoever seals has made the folder before.
+    // Sealing makes the folder first: without it there is nothing to forget.
     guard !isUnused else { return [] }
     return try alone { () throws(FileError) -> [UInt32] in
       let path = try folder()
-      // Also what a killed writer left beside a user's file.
+      // This includes files that a killed writer has left.
       let names = try FolderListing.names(in: path).filter { !$0.hasPrefix(".") && goes($0) }
       for name in names { try remove(path + "/" + name) }
-      // Last: on a full disk they have made room for it.
+      // This comes last: on a full disk the removed files make room for it.
       try AtomicFile.write([], to: path + "/" + Self.forgetting, mode: 0o600)
       return Set(names.compactMap(Self.uid)).sorted()
     }
   }
 
-  /// No other process writes or forgets meanwhile. All of them are root's.
+  /// Runs `act` while no other process writes or forgets. All these processes are root's.
   private func alone<Result>(_ act: () throws(FileError) -> Result) throws(FileError) -> Result {
     let path = try folder()
     let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
@@ -111,13 +111,13 @@ public struct SealedPasswords: Sendable {
     guard unlink(path) == 0 || errno == ENOENT else { throw FileError(.system(errno), path: path) }
   }
 
-  /// Nothing was ever sealed or forgotten here.
+  /// Whether nothing was ever sealed or forgotten here.
   private var isUnused: Bool { access(state.path + "/" + Self.place, F_OK) != 0 && errno == ENOENT }
 
   private func folder() throws(FileError) -> String { try state.folder(Self.place) }
 
   private static func name(_ uid: UInt32, _ key: Key) -> String { "\(uid).\(key.rawValue)" }
 
-  /// Nil for a file of no user's.
+  /// Nil if the file does not belong to a user.
   private static func uid(_ name: String) -> UInt32? { name.split(separator: ".").first.flatMap { UInt32($0) } }
 }

@@ -3,14 +3,14 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// A digest of what the system keeps of a user's password (shadow(5)): another one after each change of the password.
+/// A digest of the user's entry in shadow(5). It changes with each change of the password.
 public enum ShadowPrint {
-  /// Characters.
+  /// Characters of the digest.
   public static let length = 64
   private static let greatestField = 1_024
 
-  /// The same text for every user whom no shadow file lists, such as those of a directory: a change of their password
-  /// is noticed when they next sign in by it.
+  /// Users whom no shadow file lists, such as those of a directory, all get the same text. A change of their password
+  /// is noticed when they next sign in with it.
   public static func of(_ user: UnixUsername) -> String {
     var field = [CChar](repeating: 0, count: greatestField)
     // SAFETY: the shim writes at most this many bytes, the last of which is zero.

@@ -11,13 +11,13 @@ public struct ApprovingPhone: Sendable, Equatable {
     key = phone.key
   }
 
-  /// Nil if the service's word opened it, or an administrator's phone that answered for the user.
+  /// Nil if the service's answer alone opened the session, or if an administrator's phone answered for the user.
   init?(_ approval: VerifiedApproval?) {
     guard let approval, !approval.isByLocum else { return nil }
     self.init(approval.phone)
   }
 
-  /// Whether it is one of these. A screen lock that it was given since makes no other phone of it.
+  /// Whether the phone is one of these. It stays the same phone if it got a screen lock since.
   public func isAmong(_ phones: [PinnedPhone]) -> Bool {
     phones.contains { $0.id.utf8.elementsEqual(id.utf8) && $0.key == key }
   }

@@ -3,26 +3,27 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// The origin of a request. Each is counted apart, so that strangers' requests never use up the user's own.
+/// The origin of a request. Each origin is counted separately, so that strangers' requests do not use up the user's
+/// own.
 public enum AttemptSource: Sendable, Equatable {
   /// The user's own sudo.
   case own
   case remoteHost(String)
-  /// A local user other than root, by uid: whoever began the program.
+  /// A local user other than root, by uid, who started the program.
   case caller(uid: UInt32)
-  /// A program that root runs, by PAM service. Nobody is known to have begun it, as at a greeter.
+  /// A program that root runs, by PAM service. It is not known who started it, as at a greeter.
   case program(service: String)
-  /// A host that asks for a name that the system does not know. There are any number of such names.
+  /// A host that asks for a name that the system does not know. There is no bound on such names.
   case unknownName(String)
-  /// All remote hosts together, and the same for a name that the system does not know.
+  /// All remote hosts together. They are counted separately for names that the system does not know.
   case everyHost(isKnownName: Bool)
 
-  /// What counts this source together with all other remote hosts; nil for one at this computer.
+  /// The source that counts this one together with all other remote hosts; nil for a source at this computer.
   public var allRemote: AttemptSource? {
     switch self {
     case .own, .caller, .program, .everyHost: nil
     case .remoteHost: .everyHost(isKnownName: true)
-    // A local service without a known user has no host.
+    // A local service with an unknown user has no host.
     case .unknownName(let host): host.isEmpty ? nil : .everyHost(isKnownName: false)
     }
   }
@@ -48,7 +49,7 @@ public enum AttemptSource: Sendable, Equatable {
     }
   }
 
-  /// Whether the oldest counts may be forgotten: nobody can be signed in by them.
+  /// Whether the oldest counts may be forgotten, because these requests cannot sign a user in.
   var makesRoom: Bool {
     switch self {
     case .own, .remoteHost, .caller, .program, .everyHost(true): false
@@ -57,7 +58,7 @@ public enum AttemptSource: Sendable, Equatable {
   }
 }
 
-/// Addresses that one person can easily send from count as one source: all of loopback, and an IPv6 network of 64 bits.
+/// Counts addresses that one person can easily use as one source: all of loopback, and an IPv6 network of 64 bits.
 enum NetworkOfHost {
   /// How an IPv4 address is written as an IPv6 one: `::ffff:192.0.2.1` (RFC 4291, 2.5.5.2).
   private static let mappedPrefix = [UInt8](repeating: 0, count: 10) + [0xFF, 0xFF]
@@ -66,7 +67,7 @@ enum NetworkOfHost {
     var four = in_addr()
     if inet_pton(AF_INET, host, &four) == 1 { return name(ofIPv4: withUnsafeBytes(of: &four) { Array($0) }) }
     var six = in6_addr()
-    // A link-local address has its interface behind it: `fe80::1%eth0`.
+    // A link-local address ends with its interface: `fe80::1%eth0`.
     guard inet_pton(AF_INET6, String(host.prefix { $0 != "%" }), &six) == 1 else { return host }
     let bytes = withUnsafeBytes(of: &six) { Array($0) }
     if bytes == [UInt8](repeating: 0, count: 15) + [1] { return "loopback" }
@@ -81,30 +82,30 @@ enum NetworkOfHost {
 
 /// Why no request may be sent.
 public enum AttemptRefusal: Error, Sendable, Equatable {
-  /// One more will be admitted after this many seconds, at least one.
+  /// Too many requests. The next one is admitted after this many seconds, at least one.
   case tooMany(secondsLeft: Int64)
-  /// More sources than are kept, or a file that cannot be used: a request that cannot be counted is not sent.
+  /// There are more sources than are kept, or a file cannot be used. A request that cannot be counted is not sent.
   case broken(FileError)
 }
 
 /// Counts unanswered and denied requests by user and source.
 public struct AttemptLimiter: Sendable {
-  /// Sources kept in each folder; the oldest that no longer count make room.
+  /// The most sources in each folder. The oldest ones that no longer count make room.
   static let greatestFileCount = 4_096
   private static let greatestFileSize = 1_024
-  /// Times kept of one source, the newest: more than any limit counts.
+  /// The most times that are kept of one source. It is more than any limit counts.
   private static let greatestKept = 64
   private static let greatestReopenCount = 100
 
   private let run: RunFolder
   private let greatestCount: Int
   private let window: Int64
-  /// Seconds for which times are kept: other limits on the same source may count for longer.
+  /// How long times are kept, in seconds: other limits on the same source may count for longer.
   private let memory: Int64
   private let now: @Sendable () -> Int64
 
   /// - Parameters:
-  ///   - window: in seconds.
+  ///   - window: the time in which requests count, in seconds.
   ///   - longest: the longest window, in seconds, in which any limit counts these times.
   ///   - now: seconds after boot.
   public init(
@@ -118,14 +119,14 @@ public struct AttemptLimiter: Sendable {
     self.now = now
   }
 
-  /// Counts one request, before it is sent: requests side by side count each other.
+  /// Counts one request before it is sent, so that concurrent requests count each other.
   public func admit(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
     let now = now()
     var secondsLeft: Int64 = 0
     let admitted = try update(user, source) { times in
       let counting = times.filter { $0 > now - window }.sorted()
       guard counting.count < greatestCount else {
-        // Once this one counts no more, fewer are left than the limit. A file that was damaged can have any time.
+        // Once this time no longer counts, fewer than the limit are left. A damaged file may have any time.
         secondsLeft = max(1, min(counting[counting.count - greatestCount], now) + window - now)
         return false
       }
@@ -135,7 +136,7 @@ public struct AttemptLimiter: Sendable {
     guard admitted else { throw .tooMany(secondsLeft: secondsLeft) }
   }
 
-  /// Takes the newest request back: it was approved.
+  /// Removes the newest request from the count, because it was approved.
   public func forgive(_ user: UnixUsername, from source: AttemptSource) throws(AttemptRefusal) {
     _ = try update(user, source) { times in
       _ = times.popLast()
@@ -153,7 +154,7 @@ public struct AttemptLimiter: Sendable {
       let size = try SecureFile.check(descriptor, path: path, privacy: .secret, limit: Self.greatestFileSize)
       let bytes = try SecureFile.readAll(descriptor, path: path, expecting: size, limit: Self.greatestFileSize)
       guard var times = stillCounting(bytes) else {
-        // The file cannot be counted from. It begins again as used up.
+        // The file is damaged. It begins again with the limit used up.
         let full = [Int64](repeating: now(), count: Self.greatestKept)
         try store(full, in: descriptor, path: path, oldSize: size)
         throw FileError(.system(EBADMSG), path: path)
@@ -163,13 +164,13 @@ public struct AttemptLimiter: Sendable {
       }
       guard change(&times) else { return false }
       try store(times, in: descriptor, path: path, oldSize: size)
-      // A file that counts nothing makes room for another source.
+      // An empty file makes room for another source.
       if times.isEmpty { unlink(path) }
       return true
     } catch { throw .broken(error) }
   }
 
-  /// The file, locked, and still the one that the path names: another process may have removed it meanwhile.
+  /// Opens and locks the file. It must still be at the path, because another process may have removed it meanwhile.
   private func openLocked(_ path: String) throws(FileError) -> Int32 {
     for _ in 0..<Self.greatestReopenCount {
       let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
@@ -186,7 +187,7 @@ public struct AttemptLimiter: Sendable {
     throw FileError(.system(EBUSY), path: path)
   }
 
-  /// The times that are kept; nil if a line is not a number.
+  /// The times that still count; nil if a line is not a number.
   private func stillCounting(_ bytes: [UInt8]) -> [Int64]? {
     let limit = now() - memory
     var times: [Int64] = []
@@ -197,7 +198,7 @@ public struct AttemptLimiter: Sendable {
     return times
   }
 
-  /// Written in place and padded to the old size, so that a full /run takes nothing away that was counted.
+  /// Writes in place, padded to the old size, so that a full /run does not lose counted times.
   private func store(_ times: [Int64], in descriptor: Int32, path: String, oldSize: Int) throws(FileError) {
     var text = times.suffix(Self.greatestKept).flatMap { Array("\($0)\n".utf8) }
     let length = text.count
@@ -209,10 +210,10 @@ public struct AttemptLimiter: Sendable {
 
   private func file(_ user: UnixUsername, _ source: AttemptSource) throws(FileError) -> String {
     let folder = try run.folder("attempts/" + source.folder)
-    // A name made by a hash: neither a user nor a host name ever becomes part of a path.
+    // The name is a hash: neither a user's nor a host's name ever becomes part of a path.
     let name = Digest.hexadecimal(Digest.sha256(Array((user.text + "\0" + source.detail).utf8)))
     let path = folder + "/" + name
-    // Not access(2), which asks for the real uid: in su that is the caller's.
+    // access(2) does not serve: it checks the real uid, which in su is the caller's.
     var found = stat()
     if lstat(path, &found) != 0 {
       let count = Self.greatestFileCount
@@ -223,11 +224,11 @@ public struct AttemptLimiter: Sendable {
   }
 }
 
-/// A folder in which strangers can cause files, bounded in their number.
+/// A folder in which requests of strangers cause files. Their number is bounded.
 enum BoundedFolder {
   /// Removes files that no longer matter once the folder is full.
   ///
-  /// - Parameter isStale: told a file's age in seconds.
+  /// - Parameter isStale: whether a file of this age, in seconds, no longer matters.
   /// - Throws: `ENOSPC` if the folder stays full.
   static func makeRoom(in folder: String, greatestCount: Int, isStale: (Int64) -> Bool) throws(FileError) {
     let names = try self.names(in: folder)

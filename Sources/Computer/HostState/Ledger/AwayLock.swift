@@ -2,8 +2,8 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// A session whose screen the helper asked logind to lock because the phone left, kept in `/run/iampass/locked` until
-/// the phone has approved at that screen, or the session is over. The note holds no secret.
+/// A session whose screen the helper asked logind to lock because the phone left, kept in `/run/iampass/locked`. It is
+/// kept until the phone has approved at that screen or the session is over. The note holds no secret.
 public struct AwayLock: Sendable, Equatable {
   /// Notes of another version are not read.
   private static let version: Int64 = 1
@@ -24,7 +24,7 @@ public struct AwayLock: Sendable, Equatable {
     return Digest.hexadecimal(Array(Digest.sha256(Array(name.utf8)).prefix(Self.idBytes)))
   }
 
-  /// Whether logind's session is the one that was locked. ``AwayLocks/all`` has looked at the leader.
+  /// Whether logind's session is the one that was locked. ``AwayLocks/all`` has checked the leader.
   public func isOf(_ session: LogindSession) -> Bool { binding.matches(session, of: uid, leader: .mayHaveEnded) }
 
   func encoded() -> [UInt8] {
@@ -44,13 +44,14 @@ public struct AwayLock: Sendable, Equatable {
   }
 }
 
-/// `/run/iampass/locked`: the helper writes, whoever asks the phone for an unlock reads and removes.
+/// `/run/iampass/locked`: the helper writes the notes. The program that asks the phone for an unlock reads and removes
+/// them.
 public struct AwayLocks: Sendable {
   private let files: RecordFiles
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "locked") }
 
-  /// Those of sessions whose leader runs. What cannot be read counts as no note: the phone is then not offered, and the
+  /// The notes of sessions whose leader runs. An unreadable note does not count: the phone is then not offered, and the
   /// password opens the screen.
   public var all: [AwayLock] { notes.filter { $0.binding.leader.presence != .gone } }
 
@@ -71,7 +72,7 @@ public struct AwayLocks: Sendable {
 
   /// Removes the notes of these sessions.
   ///
-  /// - Returns: what could not be removed: the phone is then offered again.
+  /// - Returns: the errors of notes that could not be removed. The phone is offered again for those.
   public func forget(_ sessions: [LogindSession]) -> [LedgerError] {
     var failures: [LedgerError] = []
     for known in notes where sessions.contains(where: known.isOf) {

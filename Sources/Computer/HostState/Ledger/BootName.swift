@@ -1,16 +1,16 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// What the service calls the time from one start of this computer to the next.
+/// The name of the time from one start of this computer to the next, for the service.
 public enum BootName {
   private static let file = "/proc/sys/kernel/random/boot_id"
   /// Half of SHA-256, in hexadecimal digits.
   private static let length = 32
 
-  /// The same name until the computer starts again; nil if the kernel does not tell.
+  /// The same name until the computer restarts; nil if the kernel does not give a boot id.
   ///
-  /// A hash, since boot_id itself also stands in the journal and names this computer to other programs (as
-  /// sd_id128_get_boot_app_specific(3) says).
+  /// It is a hash, because boot_id is also in the journal and identifies this computer to other programs
+  /// (sd_id128_get_boot_app_specific(3)).
   public static func current() -> String? {
     ProcessFile.read(file, limit: 64).flatMap(name(of:))
   }

@@ -5,8 +5,8 @@ import IAMPASSProtocol
 
 /// One ssh connection's tries as one user.
 ///
-/// With keyboard-interactive the parent is the connection's own process. With sshd's `password` method it is the
-/// listener, which all connections share: user and remote host keep theirs apart.
+/// With keyboard-interactive the parent is the connection's own process. With sshd's `password` method the parent is
+/// the listener, which all connections share. User and remote host then tell them apart.
 public struct SSHConnection: Sendable {
   let parent: ProcessIdentity
   let user: String
@@ -25,18 +25,19 @@ public struct SSHConnection: Sendable {
   }
 }
 
-/// How a request on one ssh connection ended. sshd authenticates each try in a fresh child, so that PAM data does not
-/// carry it to the next one: the connection, which is the children's parent, is the memory.
+/// How a request on one ssh connection ended. sshd authenticates each try in a new child, so PAM data does not last
+/// until the next try. The ending is therefore kept under the connection, which is the children's parent.
 public struct ConnectionMemory: Sendable {
   private static let greatestFileCount = 4_096
-  /// Longer than any connection stays unauthenticated (sshd's LoginGraceTime is 120 s), in seconds.
+  /// How long an ending is kept, in seconds. It is longer than a connection stays unauthenticated (sshd's
+  /// LoginGraceTime is 120 s).
   private static let greatestAge: Int64 = 180
 
   private let run: RunFolder
 
   public init(run: RunFolder) { self.run = run }
 
-  /// What was remembered for this connection; nil if it carried no request.
+  /// The ending of this connection's last request; nil if it has made none.
   ///
   /// - Parameter now: seconds after boot; the wall clock may be set while a connection waits.
   public func ending(
@@ -51,7 +52,7 @@ public struct ConnectionMemory: Sendable {
     let text = String(decoding: try SecureFile.read(path, privacy: .secret, limit: 64), as: UTF8.self)
     let words = text.split(separator: " ", maxSplits: 1)
     guard words.count == 2, let time = Int64(words[0]) else {
-      // The version before wrote no time.
+      // The previous version did not write a time.
       return Int64(Glibc.time(nil)) - Int64(found.st_mtim.tv_sec) <= Self.greatestAge ? text : nil
     }
     return now - time <= Self.greatestAge ? String(words[1]) : nil

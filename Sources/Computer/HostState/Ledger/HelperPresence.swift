@@ -2,8 +2,8 @@ import CHost
 import Glibc
 import HostSystem
 
-/// Whether `iampass-helper` looks after the records. It holds locks while it lives; the kernel takes them back however
-/// the helper ends.
+/// Whether `iampass-helper` watches the records. It holds locks while it runs. The kernel releases them however the
+/// helper ends.
 public struct HelperPresence: Sendable {
   private let run: RunFolder
 
@@ -16,7 +16,7 @@ public struct HelperPresence: Sendable {
     let descriptor = iampass_open(path("helper.watching"), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }
-    // Only looked at: a su that its user has stopped here must not keep a helper from announcing itself.
+    // The lock is only queried, not taken: a su that its user has stopped here must not block a helper.
     return iampass_is_held(descriptor) == 1
   }
 
@@ -24,17 +24,17 @@ public struct HelperPresence: Sendable {
   ///
   /// - Returns: false if another process is.
   public func claim() throws(FileError) -> Bool {
-    // Makes the folder, or refuses one that is not root's alone.
+    // Makes the folder, or throws if others than root can use it.
     _ = try run.folder("sessions")
     return try hold("helper.lock")
   }
 
-  /// Announces that this process looks after the records from now on, until it ends.
+  /// Announces that this process watches the records from now on, until it ends.
   ///
-  /// - Returns: false if another process says so.
+  /// - Returns: false if another process has announced it.
   public func announce() throws(FileError) -> Bool { try hold("helper.watching") }
 
-  /// Never waits: only helpers hold these locks. The descriptor stays open for the process's life.
+  /// Does not wait, because only helpers hold these locks. The descriptor stays open until the process ends.
   private func hold(_ name: String) throws(FileError) -> Bool {
     let path = path(name)
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)

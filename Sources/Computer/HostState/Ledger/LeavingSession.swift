@@ -1,16 +1,16 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// A session that the helper logs out, kept in `/run/iampass/leaving` until nothing of it is left.
+/// A session that the helper logs out, kept in `/run/iampass/leaving` until all its processes are gone.
 ///
-/// Its host removes the record as soon as logind has ended the session. What ignores that is killed seconds later, by
-/// the next helper if this one ended in between. The note holds no secret.
+/// Its host removes the record as soon as logind has ended the session. Processes that stay are killed seconds later,
+/// by the next helper if this one has ended meanwhile. The note holds no secret.
 public struct LeavingSession: Sendable, Equatable {
   /// Notes of another version are not read.
   private static let version: Int64 = 1
   private static let times: ClosedRange<Int64> = 0...(1 << 50)
 
-  /// The record's; an id of its own if the session has no record.
+  /// The record's id; another id if the session has no record.
   public let id: String
   /// ``SessionRecord/publicName``; ``id`` if the session has no record.
   public let publicName: String
@@ -19,7 +19,7 @@ public struct LeavingSession: Sendable, Equatable {
   public let service: String
   public let remoteHost: String?
   public let binding: SessionRecord.Binding
-  /// When logind was asked to end it, in milliseconds after boot.
+  /// When logind was called to end the session, in milliseconds after boot; 0 if it was not.
   public var terminatedAt: Int64 = 0
 
   public init(_ record: SessionRecord, _ binding: SessionRecord.Binding) {
@@ -32,11 +32,11 @@ public struct LeavingSession: Sendable, Equatable {
     self.binding = binding
   }
 
-  /// A session that no phone opened.
+  /// A session that was not opened by a phone.
   ///
   /// - Parameters:
-  ///   - id: as ``SessionLedger/isID(_:)`` takes it, and of no record.
-  ///   - service: what the log names instead of a PAM service.
+  ///   - id: an id that ``SessionLedger/isID(_:)`` takes and that is not a record's.
+  ///   - service: a name for the log in place of a PAM service.
   public init(id: String, user: UnixUsername, uid: UInt32, service: String, binding: SessionRecord.Binding) {
     self.id = id
     publicName = id
@@ -76,13 +76,14 @@ public struct LeavingSession: Sendable, Equatable {
   }
 }
 
-/// `/run/iampass/leaving`: a file a session that is being logged out, by its record's id. The helper's alone.
+/// `/run/iampass/leaving`: one file for each session that is being logged out, by its record's id. Only the helper uses
+/// it.
 public struct LeavingSessions: Sendable {
   private let files: RecordFiles
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "leaving") }
 
-  /// Names of all files that may be such, in no order.
+  /// Names of all files that may be notes, in no order.
   public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
   /// - Throws: ``LedgerError/notARecord`` for a file that is not a note of this version, or another session's.

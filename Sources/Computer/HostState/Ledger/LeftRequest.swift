@@ -3,15 +3,15 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 /// A request that a screen locker has stopped waiting for, and that its user's phone may still answer. The same locker
-/// takes it up again at the next Enter. It has no match code.
+/// resumes it at the next Enter. It has no match code.
 public struct LeftRequest: Sendable, Equatable {
-  /// Files of another version are left aside.
+  /// Files of another version are ignored.
   private static let version: Int64 = 1
-  /// Seconds from its start, after which it is not taken up again, whatever the service says: who answered so late has
-  /// not stayed at the screen. Our service waits 60 s for an answer, and keeps an approval for 30 s.
+  /// The age, in seconds, from which a request is not resumed, whatever the service says: a user who answers so late
+  /// has left the screen. `iampass-server` waits 60 s for an answer, and keeps an approval for 30 s.
   static let greatestAge: Int64 = 90
 
-  /// Whose it is: nobody else takes it up, not even the same locker once it was started again.
+  /// The locker that made the request. No other one resumes it, not even the same locker after a restart.
   public struct Owner: Sendable, Equatable {
     public let uid: UInt32
     /// PAM_SERVICE, as the program has it.
@@ -26,21 +26,21 @@ public struct LeftRequest: Sendable, Equatable {
 
     private static let idBytes = 16
 
-    /// The file's name: a user has one request for each service.
+    /// The file's name. A user has one request for each service.
     public var id: String {
       Digest.hexadecimal(Array(Digest.sha256(Array("\(uid) \(service)".utf8)).prefix(Self.idBytes)))
     }
   }
 
   public let owner: Owner
-  /// What was asked; see ``ApprovalQuestion/mark(of:)``.
+  /// The mark of the question; see ``ApprovalQuestion/mark(of:)``.
   public let mark: String
-  /// Seconds since boot at which the request was started.
+  /// When the request was started, in seconds since boot.
   public let began: Int64
   public let session: OpenSession
   /// The session's name at the service, for which the phone signs; nil if the service gave none.
   public let name: String?
-  /// What the phone signs; nil if the service is believed.
+  /// What the phone signs; nil if the service is trusted.
   public let challenge: ApprovalChallenge?
 
   public init(
@@ -54,7 +54,7 @@ public struct LeftRequest: Sendable, Equatable {
     self.challenge = challenge
   }
 
-  /// Whether this owner may take it up, asking the same.
+  /// Whether this owner may resume the request, with the same question.
   ///
   /// - Parameter now: seconds since boot.
   public func isOpen(to other: Owner, mark: String, now: Int64) -> Bool {
@@ -86,15 +86,17 @@ public struct LeftRequest: Sendable, Equatable {
   }
 }
 
-/// `/run/iampass/left`, root's alone: what lockers have left.
+/// `/run/iampass/left`: the requests that lockers have left. Only root can read it.
 public struct LeftRequests: Sendable {
   private let files: RecordFiles
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "left") }
 
-  /// Takes the request of this user and service away, whoever left it; nil if there is none, or another process takes it.
+  /// Removes and returns the request of this user and service, whichever locker left it. Nil if there is none, or if
+  /// another process takes it.
   ///
-  /// - Throws: ``LedgerError/notARecord`` for a file that is not such a request of this version. It is removed, too.
+  /// - Throws: ``LedgerError/notARecord`` for a file that is not such a request of this version. That file is removed
+  ///   too.
   public func take(for owner: LeftRequest.Owner) throws(LedgerError) -> LeftRequest? {
     guard let bytes = try files.take(owner.id) else { return nil }
     guard let left = LeftRequest(parsing: bytes), left.owner.id == owner.id else { throw .notARecord }

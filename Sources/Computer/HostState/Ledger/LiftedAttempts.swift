@@ -2,9 +2,10 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// Until when a user's counted requests no longer count, from whichever source: an administrator let them through.
+/// The times before which a user's requests no longer count, from any source, because an administrator has lifted the
+/// limits.
 ///
-/// The counts themselves cannot be removed: their files' names tell neither user nor source.
+/// The counts cannot be removed: the names of their files show neither user nor source.
 public struct LiftedAttempts: Sendable {
   private static let greatestFileSize = 64
 
@@ -17,12 +18,12 @@ public struct LiftedAttempts: Sendable {
     self.now = now
   }
 
-  /// What was counted until now no longer counts.
+  /// Makes all requests until now no longer count.
   public func lift(_ user: UnixUsername) throws(FileError) {
     try AtomicFile.write(Array("\(now())\n".utf8), to: file(user), mode: 0o600)
   }
 
-  /// Seconds after boot; nil if nothing was lifted. A file that cannot be used lifts nothing.
+  /// When the limits were lifted, in seconds after boot; nil if they were not. An unreadable file lifts nothing.
   func time(of user: UnixUsername) -> Int64? {
     guard let path = try? file(user),
       let bytes = try? SecureFile.read(path, privacy: .secret, limit: Self.greatestFileSize),
@@ -32,7 +33,7 @@ public struct LiftedAttempts: Sendable {
   }
 
   private func file(_ user: UnixUsername) throws(FileError) -> String {
-    // A name made by a hash: a user's name never becomes part of a path.
+    // The name is a hash: a user's name never becomes part of a path.
     try run.folder("attempts/lifted") + "/" + Digest.hexadecimal(Digest.sha256(Array(user.text.utf8)))
   }
 }

@@ -5,18 +5,18 @@ public struct LogindSession: Sendable, Equatable {
   public let id: String
   public let leader: Int32
   public let uid: UInt32
-  /// `user`, `greeter`, `manager`, …
+  /// The session's class, such as `user`, `greeter` or `manager`.
   public let sessionClass: String
-  /// `tty`, `x11`, `wayland`, `unspecified`, …
+  /// The session's type, such as `tty`, `x11`, `wayland` or `unspecified`.
   public let type: String
   public let isRemote: Bool
-  /// Empty if it has none.
+  /// The session's seat; empty if it has none.
   public let seat: String
-  /// Unit of its processes, `session-3.scope`.
+  /// The unit of its processes, such as `session-3.scope`.
   public let scope: String
-  /// Signed out already; only processes are left of it.
+  /// The session is logged out, and only processes of it are left.
   public let isClosing: Bool
-  /// On the screen of its seat just now; always so without a seat.
+  /// Whether the session is in front at its seat now; always true without a seat.
   public let isActive: Bool
 
   public init(
@@ -35,30 +35,32 @@ public struct LogindSession: Sendable, Equatable {
     self.isActive = isActive
   }
 
-  /// Only these have a screen to lock; for others LockSession returns success and nothing happens.
+  /// Whether the session has a screen to lock. For other sessions LockSession returns success, but has no effect.
   public var canLock: Bool { !isRemote && ["x11", "wayland", "mir"].contains(type) }
 
-  /// Someone sits in front of the screen: a person who pulls the network cable must not stay signed in.
+  /// Whether a person sits in front of the screen. A person who pulls out the network cable must not stay signed in.
   public var isGraphicalAtSeat: Bool { canLock && !seat.isEmpty }
 
-  /// Somebody's sign-in at a seat of this computer.
+  /// Whether a person signed in to the session at a seat of this computer.
   public var isAtSeat: Bool { isSignIn && !isRemote && !isClosing && !seat.isEmpty }
 
-  /// Somebody's sign-in. systemd 256 split the class `user`: `user-early`, `user-light`, `user-incomplete`.
+  /// Whether a person signed in to the session. systemd 256 split the class `user`: `user-early`, `user-light`,
+  /// `user-incomplete`.
   public var isSignIn: Bool { sessionClass == "user" || sessionClass.hasPrefix("user-") }
 }
 
 extension LogindSession {
   private static let greatestSize = 16_384
 
-  /// Whether this can name a session. Empty, `self` and `auto` are logind's words for the caller's own session and for
-  /// the one on the caller's screen: asked to end one of these, logind would end another session than was meant.
+  /// Whether this can name a session. An empty name, `self` and `auto` mean the caller's own session or the one on its
+  /// screen. With such a name logind would end the wrong session.
   public static func isID(_ text: String) -> Bool {
     (1...64).contains(text.utf8.count) && text.utf8.allSatisfy(isIDCharacter) && text != "self" && text != "auto"
   }
 
-  /// What logind wrote down of a session, which it does before it answers who opened it (the files behind
-  /// sd_session_get_uid(3) and its like; libsystemd is not loaded into sshd, and has the leader from version 254 on).
+  /// Reads logind's file of a session, the one behind sd_session_get_uid(3). logind writes it before it answers the
+  /// program that opened the session. libsystemd is not used: it is not loaded into sshd, and gives the leader only
+  /// from version 254 on.
   ///
   /// Nil if the file is missing or cannot be understood. The session may still exist.
   public init?(id: String, folder: String = "/run/systemd/sessions") {
@@ -66,7 +68,7 @@ extension LogindSession {
     self.init(id: id, parsing: bytes)
   }
 
-  /// Every session that logind wrote down in this folder and that can be understood.
+  /// All sessions in logind's files in this folder; unreadable files are skipped.
   public static func all(in folder: String = "/run/systemd/sessions") -> [LogindSession] {
     let names = (try? FolderListing.names(in: folder)) ?? []
     return names.compactMap { LogindSession(id: $0, folder: folder) }
@@ -83,7 +85,7 @@ extension LogindSession {
       isClosing: values["STATE"] == "closing", isActive: values["ACTIVE"] == "1")
   }
 
-  /// Nil if a key stands twice: a line break within somebody's words would write a second `LEADER=`.
+  /// Nil if a key is there twice: a line break in a user's text would write a second `LEADER=`.
   private static func values(_ bytes: [UInt8]) -> [String: String]? {
     var values: [String: String] = [:]
     for line in bytes.split(separator: UInt8(ascii: "\n")) {

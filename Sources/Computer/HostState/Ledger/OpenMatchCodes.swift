@@ -4,12 +4,12 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The match codes of a user's requests on this computer: no two that are open have the same.
+/// The match codes of a user's requests on this computer. Two open requests do not have the same code.
 ///
-/// A code is an empty file that its request's process has locked. The lock ends with this object or with the process,
-/// whichever comes first, and a request whose process has ended signs nobody in.
+/// A code is an empty file that the request's process has locked. The lock ends with this object or with the process. A
+/// request whose process has ended cannot sign a user in.
 public final class OpenMatchCodes: MatchCodes {
-  /// There are a hundred codes. With one left, this many draws miss it less than twice in a hundred times.
+  /// There are a hundred codes. If one is left, this many draws miss it in less than two of a hundred cases.
   private static let greatestDrawCount = 400
 
   private let run: RunFolder
@@ -23,7 +23,7 @@ public final class OpenMatchCodes: MatchCodes {
 
   deinit {
     for lock in locks {
-      // Before closing: a child may have the descriptor, and with it the lock.
+      // This comes before the close: a child may have the descriptor, and with it the lock.
       flock(lock, LOCK_UN)
       close(lock)
     }
@@ -31,7 +31,7 @@ public final class OpenMatchCodes: MatchCodes {
 
   public func draw() throws(ServiceError) -> Secret {
     let folder: String
-    // A name made by a hash: a user's name never becomes part of a path.
+    // The name is a hash: a user's name never becomes part of a path.
     let name = Digest.hexadecimal(Digest.sha256(Array(user.text.utf8)))
     do { folder = try run.folder("attempts/codes/" + name) } catch { throw .codesNotKept }
     for _ in 0..<Self.greatestDrawCount {
@@ -41,7 +41,7 @@ public final class OpenMatchCodes: MatchCodes {
     throw .codesNotKept
   }
 
-  /// Whether the code was free, and now is this object's. Its files are never removed while the folder is there.
+  /// Takes a code; false if it is in use. The files stay as long as the folder.
   private func take(_ path: String) throws(ServiceError) -> Bool {
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o600)
     guard descriptor >= 0 else { throw .codesNotKept }

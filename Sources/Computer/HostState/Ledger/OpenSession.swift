@@ -2,18 +2,19 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A session that this computer must end at the service if it is started again: `/run`, with the records, is empty
-/// then, and the phone would show the session as active until its time is over.
+/// A service session that this computer must end after a restart. The records in `/run` are gone then, and the phone
+/// would show the session as active until its time is over.
 public struct OpenSession: Sendable, Equatable {
-  /// Files of another version are left aside.
+  /// Files of another version are ignored.
   private static let version: Int64 = 1
   private static let times: ClosedRange<Int64> = 0...(1 << 50)
 
-  /// The record's.
+  /// The record's id.
   public let id: String
-  /// Which start of which computer opened it. Another computer must not end it: one with another `/etc/machine-id`.
+  /// Which start of which computer opened the session. Another computer, which has another `/etc/machine-id`, must not
+  /// end it.
   public let origin: Origin
-  /// Seconds since 1970 at which the service ends it by itself.
+  /// When the service ends the session by itself, in seconds since 1970.
   public let end: Int64
   private let statusURL: String
   private let logoutURL: String
@@ -27,8 +28,8 @@ public struct OpenSession: Sendable, Equatable {
   public struct Origin: Sendable, Equatable {
     let machine: String
     let boot: String
-    /// When process 1 started, in clock ticks after boot: a container that starts again keeps the kernel's boot id. Nil
-    /// in a file that an earlier version wrote.
+    /// When process 1 started, in clock ticks after boot: a container that restarts keeps the kernel's boot id. Nil in
+    /// a file of an earlier version.
     let start: UInt64?
 
     public init(machine: String, boot: String, start: UInt64? = nil) {
@@ -37,7 +38,7 @@ public struct OpenSession: Sendable, Equatable {
       self.start = start
     }
 
-    /// Nil if the kernel or systemd does not tell.
+    /// Nil if the boot id or the machine id cannot be read.
     public static func current() -> Origin? {
       guard let boot = BootName.current(),
         let machine = ProcessFile.read("/etc/machine-id", limit: 64)?.filter({ $0 > 0x20 }), machine.count == 32
@@ -48,7 +49,7 @@ public struct OpenSession: Sendable, Equatable {
         start: ProcessIdentity(pid: 1)?.startTime)
     }
 
-    /// Whether it is the same computer, started again.
+    /// Whether this is the same computer after a restart.
     public func isLater(than other: Origin) -> Bool {
       guard machine == other.machine else { return false }
       if boot != other.boot { return true }
@@ -72,11 +73,11 @@ public struct OpenSession: Sendable, Equatable {
     publicName = record.publicName
   }
 
-  /// A request that a phone is asked by, without a record.
+  /// A request to a phone, which has no record.
   ///
   /// - Parameters:
-  ///   - id: as ``SessionLedger/isID(_:)`` takes it.
-  ///   - end: seconds since 1970.
+  ///   - id: an id that ``SessionLedger/isID(_:)`` takes.
+  ///   - end: when the service ends it by itself, in seconds since 1970.
   public init(_ remote: RemoteSession, id: String, origin: Origin, end: Int64) {
     self.id = id
     self.origin = origin
@@ -89,7 +90,7 @@ public struct OpenSession: Sendable, Equatable {
     publicName = remote.label ?? id
   }
 
-  /// The session at the service; the configuration may name another one by now.
+  /// The service session. Throws if the configuration now names another service.
   public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
     try RemoteSession(
       statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, name: name, settings: settings)
@@ -108,7 +109,7 @@ public struct OpenSession: Sendable, Equatable {
     ])
   }
 
-  /// Nil for bytes that are not such a session of this version.
+  /// Nil for bytes that are not an open session of this version.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes) else { return nil }
     self.init(json)
@@ -133,22 +134,23 @@ public struct OpenSession: Sendable, Equatable {
   }
 }
 
-/// A file of mode 0600 a session, by its id: `/var/lib/iampass/open` is the helper's, `/run/iampass/asked` the broker's.
+/// One file of mode 0600 for each session, by its id: `/var/lib/iampass/open` is the helper's, `/run/iampass/asked` the
+/// broker's.
 public struct OpenSessions: Sendable {
   private let files: RecordFiles
 
   /// - Parameter state: `/var/lib/iampass`.
   public init(state: RunFolder) { files = RecordFiles(run: state, name: "open") }
 
-  /// The requests by which the broker asks phones now.
+  /// The broker's requests that phones have not answered yet.
   public static func asked(run: RunFolder) -> OpenSessions { OpenSessions(files: RecordFiles(run: run, name: "asked")) }
 
   private init(files: RecordFiles) { self.files = files }
 
-  /// Names of all files that may be such, in no order.
+  /// Names of all files that may be open sessions, in no order.
   public func ids() throws(LedgerError) -> [String] { try files.ids() }
 
-  /// - Throws: ``LedgerError/notARecord`` for a file that is not such a session of this version.
+  /// - Throws: ``LedgerError/notARecord`` for a file that is not an open session of this version.
   public func read(_ id: String) throws(LedgerError) -> OpenSession {
     guard let session = try files.read(id).flatMap(OpenSession.init(parsing:)), session.id == id else {
       throw .notARecord

@@ -2,22 +2,22 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// What becomes of a record: each fact is a file beside the record, made once and never changed.
+/// What happens to a record. Each fact is a file beside the record, which is made once and never changed.
 ///
-/// If two processes want the same fact, one is first and neither waits: users can stop their own su at any instruction,
-/// whatever it holds.
+/// If two processes set the same fact, one is first and neither waits: users can stop their own su at any instruction,
+/// whatever locks it holds.
 struct RecordFacts {
   enum Fact: String, CaseIterable {
-    /// Claimed for a session, or given up before anybody claimed it.
+    /// The record is claimed for a session, or was given up before it was claimed.
     case claim
-    /// Bound to a session, or given up before it was.
+    /// The record is bound to a session, or was given up before it was bound.
     case binding
     case released
     /// An administrator wants the session logged out. The file's name is that of the released versions.
     case logoutRequested = "condemned"
   }
 
-  /// Stands in the place of a claim or a binding that nobody may set any more.
+  /// The contents of a claim or a binding that may not be set any more.
   static let givenUp = Array("given up\n".utf8)
   private static let greatestSize = 1_024
 
@@ -29,7 +29,7 @@ struct RecordFacts {
     guard let own = Digest.randomIdentifier() else { throw .badID }
     let path = path(fact, id)
     do throws(FileError) {
-      // Each writer has a file name of its own: two must not write one file.
+      // Each writer has its own file name, so that two do not write one file.
       let file = try NewFile(for: path + "-" + own, mode: 0o600)
       try file.write(bytes)
       return try file.takeFreePlace(path)
@@ -43,7 +43,7 @@ struct RecordFacts {
     { return nil } catch { throw .file(error) }
   }
 
-  /// A fact that is not set is not an error.
+  /// Removes a fact. It is not an error if the fact is not set.
   func remove(_ fact: Fact, of id: String) throws(LedgerError) {
     let path = path(fact, id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }

@@ -1,7 +1,7 @@
 import Glibc
 import HostSystem
 
-/// A folder of `/run/iampass` with a file of root's alone for each record's id.
+/// A folder of `/run/iampass` with one file for each record's id. Only root can read the files.
 struct RecordFiles: Sendable {
   /// In bytes; a larger file is refused.
   private static let greatestSize = 4_096
@@ -9,7 +9,7 @@ struct RecordFiles: Sendable {
   let run: RunFolder
   let name: String
 
-  /// Names of all files that may be such, in no order. What writers that were killed have left is removed.
+  /// Names of all files that may belong to a record, in no order. Removes files that killed writers have left.
   func ids() throws(LedgerError) -> [String] {
     do throws(FileError) {
       let folder = try run.folder(name)
@@ -32,7 +32,7 @@ struct RecordFiles: Sendable {
     do { try AtomicFile.write(bytes, to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
-  /// What the file held, for the one who removed it; nil if it is missing, or another process has removed it meanwhile.
+  /// Removes a file and returns its contents; nil if it is missing, or if another process has removed it meanwhile.
   func take(_ id: String) throws(LedgerError) -> [UInt8]? {
     guard let bytes = try read(id) else { return nil }
     let path = try path(id)
@@ -41,7 +41,7 @@ struct RecordFiles: Sendable {
     return nil
   }
 
-  /// A missing file is not an error.
+  /// Removes a file. It is not an error if the file is missing.
   func remove(_ id: String) throws(LedgerError) {
     let path = try path(id)
     guard unlink(path) == 0 || errno == ENOENT else { throw .file(FileError(.system(errno), path: path)) }
@@ -53,12 +53,12 @@ struct RecordFiles: Sendable {
   }
 }
 
-/// What a writer that was killed has left beside the place of its file: ``NewFile`` gives it another name at first.
+/// Files that killed writers have left: ``NewFile`` writes under another name at first.
 enum UnfinishedFiles {
-  /// Seconds after which nobody finishes it: a writer takes milliseconds.
+  /// The age, in seconds, from which such a file counts as left: a writer takes milliseconds.
   private static let writingTime = 60
 
-  /// - Parameter names: what stands in the folder. Only names that begin with a record's id are looked at.
+  /// - Parameter names: the names in the folder. Only names that begin with a record's id matter.
   static func removeOld(of names: [String], in folder: String) {
     var found = stat()
     for name in names where name.hasSuffix(NewFile.ending) && SessionLedger.isID(String(name.prefix(32))) {

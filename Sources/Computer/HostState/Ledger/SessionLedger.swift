@@ -3,16 +3,16 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Why the ledger does not give a record.
+/// Why a record cannot be read or changed.
 public enum LedgerError: Error, Sendable, Equatable {
   case file(FileError)
-  /// The id does not have an id's form.
+  /// The id does not have a valid form.
   case badID
   /// The file is not a record of this version.
   case notARecord
-  /// Another user's, service's or process's record, or one that was claimed before.
+  /// The record belongs to another user, service or process, or was claimed before.
   case notYours
-  /// `/proc` does not show this process.
+  /// `/proc` does not list this process.
   case unknownProcess
 
   public var explanation: String {
@@ -28,8 +28,8 @@ public enum LedgerError: Error, Sendable, Equatable {
 
 /// `/run/iampass/sessions`: one file for each session that a phone opened, in a folder of mode 0700.
 ///
-/// The file itself never changes; what becomes of the session stands beside it (``RecordFacts``). The version before
-/// changed the file.
+/// The file itself never changes. Files beside it say what happened to the session (``RecordFacts``). The previous
+/// version changed the file.
 public struct SessionLedger: Sendable {
   private static let greatestSize = 16 * 1024
 
@@ -38,7 +38,7 @@ public struct SessionLedger: Sendable {
 
   public init(run: RunFolder) { self.run = run }
 
-  /// Finds out whether this process can have a record, before a phone is asked for one.
+  /// Checks that this process can have a record, before a phone is asked.
   public func requireRecordable() throws(LedgerError) {
     _ = try openers()
     _ = try folder()
@@ -61,7 +61,7 @@ public struct SessionLedger: Sendable {
       phone: ApprovingPhone(session.approval), opensSession: opensSession)
   }
 
-  /// Writes the record of a sign-in without the service. Only what proves one opens it.
+  /// Writes the record of a sign-in without the service. It needs the proof of such a sign-in.
   ///
   /// - Parameters:
   ///   - duration: seconds after which the session ends.
@@ -90,7 +90,7 @@ public struct SessionLedger: Sendable {
     try write(record)
     if !record.opensSession { return record }
     do throws(LedgerError) { try waiting.add(record) } catch {
-      // What was written until then would have this process's next session refused.
+      // A file that stays would make this process's next session fail.
       waiting.remove(record)
       try? remove(id)
       throw error
@@ -103,7 +103,7 @@ public struct SessionLedger: Sendable {
     do { try AtomicFile.write(record.encoded(), to: path, mode: 0o600) } catch { throw .file(error) }
   }
 
-  /// The record, with all that became of it.
+  /// The record with all its facts.
   public func read(_ id: String) throws(LedgerError) -> SessionRecord {
     let folder = try folder()
     let path = try Self.path(id, in: folder)
@@ -111,7 +111,7 @@ public struct SessionLedger: Sendable {
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch { throw .file(error) }
     guard var record = SessionRecord(parsing: bytes), record.id == id else { throw .notARecord }
     try addFacts(to: &record, in: folder)
-    // A record goes before its facts do: while the record is there, no fact was missed.
+    // A record is removed before its facts: while the record is there, all its facts are.
     try requireRecord(path)
     return record
   }
@@ -134,24 +134,24 @@ public struct SessionLedger: Sendable {
     if try facts.read(.logoutRequested, of: record.id) != nil { record.isLogoutRequested = true }
   }
 
-  /// The id of the record that waits for the session that this process opens, whatever became of PAM's data and
-  /// environment since the approval. Nil if none waits.
+  /// The id of the record that waits for the session that this process opens, even if PAM's data and environment were
+  /// lost since the approval. Nil if none waits.
   public func waitingRecord(_ service: String) throws(LedgerError) -> String? {
     if let process = ProcessIdentity.current() { return try waiting.id(for: process, service) }
     guard try !waiting.mayHaveRecord(forNumber: getpid()) else { throw .unknownProcess }
     return nil
   }
 
-  /// No session is to be opened by this approval any more: the sign-in has failed.
+  /// Makes the record no longer wait for a session, because the sign-in has failed.
   public func stopWaiting(_ id: String) {
     guard let record = try? read(id) else { return }
     waiting.remove(record)
   }
 
-  /// Takes the record for the session that this process opens, once: a second claim is refused.
+  /// Claims the record for the session that this process opens. A second claim throws.
   ///
-  /// sshd authenticates in a child and opens the session in its parent, so that the claimer is one of the two that the
-  /// record names.
+  /// sshd authenticates in a child and opens the session in its parent, so the claimer must be one of the two processes
+  /// that the record names.
   public func claim(
     _ id: String, user: UnixUsername, service: String, by claimer: ProcessIdentity
   ) throws(LedgerError) -> SessionRecord {
@@ -165,7 +165,7 @@ public struct SessionLedger: Sendable {
     return claimed
   }
 
-  /// Writes down what a claimed record is bound to, once.
+  /// Binds a claimed record to a login session. This can be done once.
   ///
   /// - Throws: ``LedgerError/notYours`` if the record is bound already, or was given up meanwhile.
   public func bind(_ id: String, to binding: SessionRecord.Binding) throws(LedgerError) {
@@ -173,7 +173,7 @@ public struct SessionLedger: Sendable {
     stopWaiting(id)
   }
 
-  /// Replaces the record of a session by one of a new approval, which the same logind session goes on with.
+  /// Replaces a session's record by the record of a new approval. The logind session stays the same.
   ///
   /// - Parameter duration: seconds from now.
   /// - Throws: ``LedgerError/notYours`` if the session is over, or about to be ended.
@@ -193,29 +193,29 @@ public struct SessionLedger: Sendable {
     renewed.isClaimed = true
     renewed.binding = record.binding
     try write(renewed)
-    // Both records are watched until the helper has heard of this: the session is never without a watch.
+    // The helper watches both records until it knows of the change, so the session is always watched.
     do throws(LedgerError) {
-      // Another process released the record first: it has closed the session meanwhile.
+      // Another process has released the record first, because it has closed the session.
       guard try set(.released, of: record.id) else { throw .notYours }
     } catch {
       try? remove(renewed.id)
       throw error
     }
-    // An administrator who ended the session meanwhile meant this one.
+    // An administrator who has ended the session meanwhile meant the new record too.
     if try read(record.id).isLogoutRequested { try requestLogout(renewed.id) }
     return renewed
   }
 
-  /// Marks the record: its session was closed by the host.
+  /// Notes that the host has closed the record's session.
   public func release(_ id: String) throws(LedgerError) { _ = try set(.released, of: id) }
 
-  /// Marks a record whose sign-in opened no session, or whose session is over, so that nobody claims it any more.
+  /// Marks a record whose sign-in opened no session, or whose session is over, so that it cannot be claimed any more.
   ///
-  /// - Returns: the record as it is instead, if it has changed since `known` was read.
+  /// - Returns: the new record if it has changed since `known` was read; nil if it is marked.
   public func retire(_ known: SessionRecord) throws(LedgerError) -> SessionRecord? {
     let record = try read(known.id)
     guard record == known else { return record }
-    // The next fact that could be set is taken away.
+    // The next fact that could be set is made impossible.
     let isFirst =
       if !known.isClaimed {
         try set(.claim, of: known.id, RecordFacts.givenUp)
@@ -227,10 +227,10 @@ public struct SessionLedger: Sendable {
     return isFirst ? nil : try read(known.id)
   }
 
-  /// Marks the record: an administrator wants its session ended.
+  /// Notes that an administrator has ended the record's session.
   public func requestLogout(_ id: String) throws(LedgerError) { _ = try set(.logoutRequested, of: id) }
 
-  /// Removes a record whose end the service knows.
+  /// Removes a record after the service was told of its end.
   public func remove(_ id: String) throws(LedgerError) {
     let folder = try folder()
     let path = try Self.path(id, in: folder)
@@ -239,8 +239,8 @@ public struct SessionLedger: Sendable {
     for fact in RecordFacts.Fact.allCases { try facts.remove(fact, of: id) }
   }
 
-  /// Removes what writers that were killed in the midst have left: records that were never there, with a secret in
-  /// them, and facts of records that are gone. Also what waited for sessions of processes that have ended.
+  /// Removes files that killed writers have left: unfinished records, which have a secret in them, and facts of removed
+  /// records. Also removes files that wait for sessions of ended processes.
   public func removeUnfinished() {
     guard let folder = try? folder(), let names = try? FolderListing.names(in: folder) else { return }
     UnfinishedFiles.removeOld(of: names, in: folder)
@@ -253,7 +253,7 @@ public struct SessionLedger: Sendable {
     waiting.removeEnded()
   }
 
-  /// - Returns: false if that became of it before.
+  /// - Returns: false if the fact was set before.
   private func set(_ fact: RecordFacts.Fact, of id: String, _ bytes: [UInt8] = []) throws(LedgerError) -> Bool {
     let folder = try folder()
     let path = try Self.path(id, in: folder)
@@ -261,7 +261,7 @@ public struct SessionLedger: Sendable {
     let facts = RecordFacts(folder: folder)
     let isFirst = try facts.set(fact, of: id, bytes)
     do { try requireRecord(path) } catch {
-      // The record went meanwhile, and may have done so before this could be removed with it.
+      // The record was removed meanwhile, perhaps before this fact could be removed with it.
       try? facts.remove(fact, of: id)
       throw error
     }
@@ -291,12 +291,12 @@ public struct SessionLedger: Sendable {
     do { return try FolderListing.names(in: folder).filter(Self.isID) } catch { throw .file(error) }
   }
 
-  /// The id of the record that a file of this name is, or is a fact of; nil for any other name.
+  /// The id of the record that a file of this name is the record or a fact of; nil for any other name.
   public static func recordID(ofFileNamed name: String) -> String? {
     isID(name) ? name : RecordFacts.id(ofFactNamed: name)
   }
 
-  /// Whether a record could have this id. A file with another name is not a record.
+  /// Whether a record could have this id. A file whose name is not such an id is not a record.
   public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
 
   static func isHexadecimal(_ byte: UInt8) -> Bool {

@@ -2,12 +2,12 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One approved sign-in: whose it is, who may claim it, and how the service is asked about it. A sign-in by a recovery
-/// code has no session at the service.
+/// One approved sign-in: its user, the processes that may claim it, and its service session. A sign-in by a recovery
+/// code has no service session.
 public struct SessionRecord: Sendable, Equatable {
-  /// Records of another version are left aside.
+  /// Records of another version are ignored.
   static let version: Int64 = 1
-  /// More than any configuration asks for, in seconds.
+  /// The longest duration in seconds. Configurations cannot ask for more.
   private static let greatestDuration: Int64 = 366 * 86_400
 
   /// What a claimed record is bound to.
@@ -22,12 +22,12 @@ public struct SessionRecord: Sendable, Equatable {
     }
   }
 
-  /// What signed in without the service.
+  /// The code or phone of a sign-in without the service.
   public struct OfflineUse: Sendable, Equatable {
-    /// Under which the service is told of it.
+    /// The id under which the use is reported to the service.
     public let id: String
     public let way: OfflineMethod
-    /// Seconds since 1970.
+    /// When it was used, in seconds since 1970.
     public let time: Int64
 
     public init(id: String, way: OfflineMethod, time: Int64) {
@@ -54,27 +54,27 @@ public struct SessionRecord: Sendable, Equatable {
   public let sessionName: String?
   /// See ``RemoteSession/label``.
   private let label: String?
-  /// Where the service stood in its history when it said that the phone had approved; nil if it does not tell.
+  /// The service's position in its history when it reported the approval; nil if it does not give one.
   public let mark: ServiceMark?
-  /// A recovery code opened it: the service does not know of it, and its time alone ends it.
+  /// The sign-in was without the service. The service does not know the session, and only its time ends it.
   public let isOffline: Bool
-  /// Nil for a session of the service, and in an offline record of an older version.
+  /// Nil for a service session, and in an offline record of an older version.
   public let offlineUse: OfflineUse?
-  /// Nil if this computer did not verify it, or if it was an administrator's.
+  /// The phone that approved; nil if this computer did not verify it, or if it was an administrator's.
   public let phone: ApprovingPhone?
   /// The process that authenticated, and its parent: one of them may claim the record.
   public let process: ProcessIdentity
   public let parent: ProcessIdentity
-  /// Seconds after boot.
+  /// When the record was made, in seconds after boot.
   public let created: Int64
-  /// Seconds that the service was asked to keep the session at most.
+  /// The longest time of the session that was requested, in seconds.
   public let duration: Int64
-  /// Whether what cannot lock is logged out when that time is over. A session that an earlier version opened was told
-  /// that it stays.
+  /// Whether a session that cannot lock is logged out when ``duration`` is over. False for records of an earlier
+  /// version, which told users that the session stays.
   public let endsAtExpiry: Bool
-  /// Nil until a session was opened.
+  /// The login session; nil until one was opened.
   public var binding: Binding?
-  /// Claimed by `open_session`; nobody else may.
+  /// `open_session` has claimed the record. It cannot be claimed again.
   public var isClaimed = false
   /// The host has closed its session.
   public var isReleased = false
@@ -82,7 +82,7 @@ public struct SessionRecord: Sendable, Equatable {
   public var isLogoutRequested = false
 
   /// - Parameters:
-  ///   - session: nil for a sign-in by a recovery code.
+  ///   - session: nil for a sign-in without the service.
   ///   - opensSession: whether the service opens a session that the helper watches.
   public init(
     id: String, user: UnixUsername, uid: UInt32, service: String, remoteHost: String?, tty: String?,
@@ -114,11 +114,11 @@ public struct SessionRecord: Sendable, Equatable {
     endsAtExpiry = true
   }
 
-  /// What log lines, commands and the service call the session: the service's name, or the record's own id if it gave
-  /// none.
+  /// The session's name in log lines, commands and at the service: the service's name, or the record's own id if it
+  /// gave none.
   public var publicName: String { label ?? id }
 
-  /// The session at the service, its addresses looked at again: the file is root's, the configuration may have changed.
+  /// The service session. Its addresses are checked again, because the configuration may have changed.
   public func remoteSession(_ settings: ServiceSettings) throws(ServiceError) -> RemoteSession {
     try RemoteSession(
       statusURL: statusURL, logoutURL: logoutURL, token: token, secret: secret, name: sessionName,
@@ -161,7 +161,7 @@ extension SessionRecord {
     self.user = user
     self.uid = uid
     self.service = service
-    // A version before knew the table's services alone.
+    // An earlier version knew only the services of the table.
     opensSession = json["opens_session"]?.bool ?? ServiceTable.opensSession(service)
     remoteHost = json["remote_host"]?.string
     tty = json["tty"]?.string
@@ -170,7 +170,7 @@ extension SessionRecord {
     self.token = Secret(token)
     self.secret = Secret(secret)
     sessionName = json["session_name"]?.string
-    // A version before kept the signed name alone.
+    // An earlier version kept only the signed name.
     label = StartedSession.label(json["session_label"]?.string ?? sessionName)
     mark = json["service_mark"].flatMap(ServiceMark.init(json:))
     isOffline = json["offline"]?.bool ?? false

@@ -4,14 +4,15 @@ import IAMPASSProtocol
 
 /// `/run/iampass/waiting`: which record waits for the session that a process opens.
 ///
-/// A program may authenticate in a child, whose PAM data is lost, and any module can change the PAM environment. So a
-/// file here has the id of the newest record for each process that may open its session, and PAM service. A look at it
-/// costs the same however many sessions are open.
+/// A program may authenticate in a child, whose PAM data is lost, and any module can change the PAM environment. So
+/// there is a file here for each process that may open a record's session, and each PAM service. It has the id of the
+/// newest record. The cost of reading it does not depend on the number of open sessions.
 ///
-/// A file stays until that record is bound, its sign-in has failed, or the process has ended. So it may outlive the
-/// record: a process that an approval came to opens no session that nobody watches.
+/// A file stays until that record is bound, its sign-in has failed, or the process has ended. So the file may outlive
+/// the record. A process that got an approval therefore cannot open an unwatched session.
 struct WaitingRecords {
-  /// If there are more files, those of ended processes go. Only processes of approved sign-ins have files here.
+  /// If there are more files, those of ended processes are removed. Only processes of approved sign-ins have files
+  /// here.
   private static let greatestFileCount = 4_096
   private static let greatestSize = 64
 
@@ -21,7 +22,7 @@ struct WaitingRecords {
   func id(for process: ProcessIdentity, _ service: String) throws(LedgerError) -> String? {
     let path = folderPath + "/" + Self.name(process, service)
     let bytes: [UInt8]
-    // Nothing is made here: whoever signs in by password must not depend on the folder.
+    // This does not make the folder: a sign-in by password must not depend on it.
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch
       where error.code == .missing
     { return nil } catch { throw .file(error) }
@@ -43,7 +44,7 @@ struct WaitingRecords {
       for process in Self.openers(of: record) {
         let name = Self.name(process, record.service)
         try makeRoom(in: folder)
-        // Two children of one process may write at once: each has a file name of its own.
+        // Two children of one process may write at once: each has its own file name.
         let file = try NewFile(for: "\(folder)/\(name)-\(record.id)", mode: 0o600)
         try file.write(Array(record.id.utf8))
         try file.takePlace(of: folder + "/" + name)
@@ -51,7 +52,8 @@ struct WaitingRecords {
     } catch { throw .file(error) }
   }
 
-  /// Removes the record's files, not those of a newer record. What cannot be removed has a session refused.
+  /// Removes the record's files, but not those of a newer record. If a file cannot be removed, the process's next
+  /// session is refused.
   func remove(_ record: SessionRecord) {
     for process in Self.openers(of: record) {
       guard let id = try? id(for: process, record.service), id == record.id else { continue }
@@ -82,12 +84,12 @@ struct WaitingRecords {
   /// sshd authenticates in a child and opens the session in its parent.
   private static func openers(of record: SessionRecord) -> Set<ProcessIdentity> { [record.process, record.parent] }
 
-  /// The service's name never becomes part of a path.
+  /// The file's name. The service's name never becomes part of a path.
   private static func name(_ process: ProcessIdentity, _ service: String) -> String {
     "\(process.pid)-\(process.startTime)-\(Digest.hexadecimal(Digest.sha256(Array(service.utf8))))"
   }
 
-  /// Nil for any other file.
+  /// Nil if the file does not belong to a process.
   private static func process(ofFileNamed name: String) -> ProcessIdentity? {
     let parts = name.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count >= 3, let pid = Int32(parts[0]), pid > 0, let start = UInt64(parts[1]) else { return nil }

@@ -3,43 +3,43 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// What the helper knows of a watched session, kept in `/run/iampass/watch` beside the record: over a restart of the
-/// helper, and for `iampassctl session list`. Times are seconds after boot.
+/// What the helper knows of a watched session, kept in `/run/iampass/watch`. The next helper and `iampassctl session
+/// list` read it. Times are seconds after boot.
 public struct WatchNote: Sendable, Equatable {
   /// Notes of another version are not read; new ones replace them.
   private static let version: Int64 = 1
-  /// Seconds after boot that can be: no sum of them overflows.
+  /// Valid seconds after boot. Sums of them do not overflow.
   private static let times: ClosedRange<Int64> = 0...(1 << 40)
 
   /// How the service is asked.
   public enum Asking: String, Sendable, CaseIterable {
-    /// The service says when something changes.
+    /// The service holds the question until something changes.
     case held
     case polling
     /// The service is not asked any more.
     case no
   }
 
-  /// The service's last word; nil: it was not yet asked with success.
+  /// The service's last status; nil if it has not given one yet.
   public var status: SessionStatus?
-  /// Since when the status is what it is.
+  /// Since when the session has this status.
   public var since: Int64
   /// Since when the phone is away; nil if it is not.
   public var awaySince: Int64?
-  /// Since when the service cannot be asked; nil if it can.
+  /// Since when the service does not answer; nil if it does.
   public var unansweredSince: Int64?
-  /// What was done about it already: a restart does not lock twice.
+  /// The cause that was acted on, so that a restart does not lock twice.
   public var handled: String?
-  /// Since when it is left alone although the service says that it is over; nil if it is not.
+  /// Since when the session is left alone although the service says that it is over; nil if it is not.
   public var leftAsideSince: Int64?
-  /// Where the service stood in its history when it last spoke of the session; nil if it does not tell.
+  /// The service's position in its history at its last answer about the session; nil if it does not give one.
   public var mark: ServiceMark?
-  /// The user was told that the time is nearly over.
+  /// Whether the user was warned that the time is nearly over.
   public var hasWarned: Bool
-  /// The session's host has closed it or has ended, and it is watched for what runs on.
+  /// The session's host has closed it or has ended, and it is watched for the processes that run on.
   public var isRunningOn: Bool
   public var asking: Asking
-  /// For the administrator; empty if all is well.
+  /// A remark for the administrator; empty if there is no problem.
   public var remark: String
 
   public init(
@@ -84,7 +84,7 @@ public struct WatchNote: Sendable, Equatable {
       status: json["status"]?.string.map(SessionStatus.init(word:)), since: since,
       awaySince: json["away_since"]?.integer, unansweredSince: json["unanswered_since"]?.integer,
       handled: json["handled"]?.string,
-      // The version before wrote only that it is.
+      // The previous version wrote only that the session is left alone, without a time.
       leftAsideSince: json["left_aside_since"]?.integer ?? (json["handled"]?.string == "left_aside" ? since : nil),
       mark: json["service_mark"].flatMap(ServiceMark.init(json:)), hasWarned: json["warned"]?.bool ?? false,
       isRunningOn: json["running_on"]?.bool ?? false, asking: asking, remark: remark)
@@ -92,7 +92,7 @@ public struct WatchNote: Sendable, Equatable {
 }
 
 extension ServiceMark {
-  /// As records and notes keep it.
+  /// The form in records and notes.
   var json: JSON { .object(["epoch": .integer(epoch), "counter": .integer(counter)]) }
 
   /// Nil for text that is not a mark.
@@ -104,13 +104,14 @@ extension ServiceMark {
   }
 }
 
-/// `/run/iampass/watch`: a note a watched session, by its record's id. The helper writes, others read.
+/// `/run/iampass/watch`: one note for each watched session, by its record's id. The helper writes notes, and others
+/// read them.
 public struct WatchNotes: Sendable {
   private let files: RecordFiles
 
   public init(run: RunFolder) { files = RecordFiles(run: run, name: "watch") }
 
-  /// Nil if no note counts.
+  /// Nil if there is no valid note.
   public func read(_ id: String) throws(LedgerError) -> WatchNote? {
     try files.read(id).flatMap(WatchNote.init(parsing:))
   }
@@ -122,6 +123,6 @@ public struct WatchNotes: Sendable {
     try files.write(note.encoded(), for: id)
   }
 
-  /// A missing file is not an error.
+  /// Removes a note. It is not an error if the note is missing.
   public func remove(_ id: String) throws(LedgerError) { try files.remove(id) }
 }

@@ -4,7 +4,7 @@ import SystemLibcrypto
 
 /// A P-256 key pair for agreement (ECDH), by the system's libcrypto.
 struct AgreementKey: Sendable, Equatable {
-  /// In bytes, with the NUL at the end.
+  /// Bytes of an error text of libcrypto, with the NUL at the end.
   private static let troubleSize = 200
   private static let secretSize = 32
 
@@ -12,7 +12,7 @@ struct AgreementKey: Sendable, Equatable {
   let secret: Secret
   let publicKey: P256PublicKey
 
-  /// A new one.
+  /// Makes a new key pair.
   static func make() throws(OfflineError) -> AgreementKey {
     try open()
     var secret = [UInt8](repeating: 0, count: secretSize)
@@ -32,7 +32,7 @@ struct AgreementKey: Sendable, Equatable {
     self.publicKey = publicKey
   }
 
-  /// What the owners of both keys agree on: the x coordinate, of which keys are to be derived.
+  /// The shared secret of both keys' owners: the x coordinate, from which keys are derived.
   func agreed(with other: P256PublicKey) throws(OfflineError) -> Secret {
     try Self.open()
     var agreed = [UInt8](repeating: 0, count: Self.secretSize)

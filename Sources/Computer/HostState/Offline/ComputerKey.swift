@@ -3,17 +3,17 @@ import IAMPASSProtocol
 
 /// This computer's key pair for agreement with phones.
 ///
-/// It stays on this computer, in a file that root alone reads: whoever has it, and knows a phone's public key, knows
-/// what digits that phone shows for this computer.
+/// It stays on this computer, in a file that only root can read. A person who has it and a phone's public key can
+/// compute the digits that the phone shows for this computer.
 struct ComputerKey: Sendable, Equatable {
   private static let version: Int64 = 1
 
   private let key: AgreementKey
   var publicKey: P256PublicKey { key.publicKey }
-  /// See ``ComputerName``.
+  /// The computer's name; see ``ComputerName``.
   let computer: String
 
-  /// A new one.
+  /// Makes a new key pair.
   static func make(for computer: String) throws(OfflineError) -> ComputerKey {
     ComputerKey(key: try AgreementKey.make(), computer: computer)
   }

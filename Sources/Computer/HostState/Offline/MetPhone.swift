@@ -2,22 +2,23 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A phone's key for agreement, the key that signed it, and when.
+/// A phone's key for agreement, the key that signed it, and when the phone last approved.
 struct MetPhone: Equatable {
   private static let version: Int64 = 1
   private static let times: ClosedRange<Int64> = 0...253_402_300_799
-  /// Seconds for which a phone counts that has not approved with the service. The service may have cut it off since.
+  /// How long a phone counts after its last approval with the service, in seconds. The service may have revoked it
+  /// since.
   static let lifetime: Int64 = 30 * 86_400
-  /// Seconds by which the wall clock may be behind the time of the approval: the service takes such clocks, too.
+  /// How far the wall clock may be behind the time of the approval, in seconds. The service accepts such clocks too.
   static let clockWindow: Int64 = 300
-  /// Seconds after which the time is written again: not each sign-in waits for the disk.
+  /// The age, in seconds, from which the time is written again. So not each sign-in waits for the disk.
   private static let renewal: Int64 = 86_400
 
   let user: UnixUsername
   let phone: String
   let signingKey: P256PublicKey
   let agreementKey: P256PublicKey
-  /// When the service last said that the phone had approved, in seconds since 1970. 0 in a file of an older version.
+  /// When the service last reported an approval of the phone, in seconds since 1970; 0 in a file of an older version.
   let seen: Int64
 
   /// Why the phone does not count; nil if it does.
@@ -26,7 +27,7 @@ struct MetPhone: Equatable {
     return now - seen > Self.lifetime ? .notSeenLately : nil
   }
 
-  /// Whether the file says the same as `other`, and not much earlier.
+  /// Whether this is the same as `other`, with a time that is not much older.
   func isCurrent(besides other: MetPhone) -> Bool {
     user == other.user && phone == other.phone && signingKey == other.signingKey && agreementKey == other.agreementKey
       && (seen...(seen + Self.renewal)).contains(other.seen)

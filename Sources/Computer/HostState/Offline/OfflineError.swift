@@ -5,21 +5,21 @@ import IAMPASSProtocol
 /// Why a phone cannot approve without the service.
 public enum OfflineError: Error, Sendable, Equatable {
   case file(FileError)
-  /// Cut off, or of another version.
+  /// The file is incomplete or of another version.
   case damaged(path: String)
   /// The key was made on another computer.
   case notThisComputers(path: String)
-  /// Which computer this is cannot be known.
+  /// This computer's identity is not known.
   case unknownComputer
   case pins(PinnedPhonesError, path: String)
   /// The phone has not approved with the service for too long.
   case notSeenLately
-  /// The wall clock says a time before the phone's last approval, so that its age is not known.
+  /// The wall clock is before the phone's last approval, so the approval's age is not known.
   case clockBehind
-  /// libcrypto, or the kernel's random numbers.
+  /// libcrypto failed, or the kernel gave no random numbers.
   case cannotCompute(String)
 
-  /// What and where.
+  /// What is wrong, and where.
   public var explanation: String {
     switch self {
     case .file(let error): error.explanation
@@ -33,7 +33,7 @@ public enum OfflineError: Error, Sendable, Equatable {
     }
   }
 
-  /// For the user, after "your phone cannot approve without the network".
+  /// The reason for the user, after "your phone cannot approve without the network".
   public var words: String {
     switch self {
     case .file(let error): error.words
@@ -49,7 +49,7 @@ public enum OfflineError: Error, Sendable, Equatable {
 }
 
 extension FileError {
-  /// For the user: a few words without a path.
+  /// The reason for the user: a few words without a path.
   var words: String {
     switch code {
     case .system(ENOSPC), .system(EDQUOT): "the disk is full"

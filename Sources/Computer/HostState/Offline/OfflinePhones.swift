@@ -3,13 +3,13 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// An approval that a trusted phone's digits proved, and whose use is on the disk.
+/// An approval that a trusted phone's digits have proved, and that is noted on the disk.
 ///
-/// Only ``OfflinePhones`` makes one, so that a sign-in by other digits does not compile.
+/// Only ``OfflinePhones`` makes it, so that a sign-in by other digits does not compile.
 public struct OfflineApproval: Sendable, Equatable {
   public let user: UnixUsername
   public let phone: PinnedPhone
-  /// What the service will be told of it under.
+  /// The id under which it is reported to the service.
   public let use: String
 
   fileprivate init(user: UnixUsername, phone: PinnedPhone, use: String) {
@@ -19,20 +19,21 @@ public struct OfflineApproval: Sendable, Equatable {
   }
 }
 
-/// What a phone without a network is asked, and when.
+/// The question to a phone without a network, and when it was asked.
 public struct OfflineQuestion: Sendable, Equatable {
-  /// Seconds for which digits are taken.
+  /// How long digits are accepted, in seconds.
   public static let lifetime: Int64 = 120
 
   public let challenge: OfflineChallenge
-  /// Seconds after boot: a change of the wall clock moves nothing, and a suspended computer's time counts.
+  /// When the question was asked, in seconds after boot. Changes of the wall clock have no effect, and the time of a
+  /// suspended computer counts.
   let posed: Int64
 
-  /// Whether its time is over. A clock that went back tells nothing, so that it is over, too.
+  /// Whether the time for digits is over. It is also over if the clock went back.
   func isOver(at now: Int64) -> Bool { !(posed..<posed + Self.lifetime).contains(now) }
 }
 
-/// What became of typed digits.
+/// The result of typed digits.
 public enum DigitsVerdict: Sendable, Equatable {
   case approved(OfflineApproval)
   case wrong
@@ -40,15 +41,15 @@ public enum DigitsVerdict: Sendable, Equatable {
 }
 
 /// The phones that can approve without the service: `/var/lib/iampass/offline` has this computer's key, a file for each
-/// phone whose key for agreement is known, and one for each approval that the service does not know of.
+/// phone whose key for agreement is known, and a file for each approval that the service does not know yet.
 ///
 /// A phone's key comes signed with each approval that this computer verifies (`approvals = verified`). It counts for 30
-/// days after the phone's last approval with the service, and as long as `/etc/iampass/phones`, or the
-/// service's signed list, has the phone with the key that signed.
+/// days after the phone's last approval with the service. `/etc/iampass/phones` or the service's signed list must still
+/// have the phone with the key that signed.
 public struct OfflinePhones: Sendable {
   private static let folderName = "offline"
   private static let keyName = "key"
-  /// In bytes.
+  /// The greatest size of a file in bytes.
   private static let greatestSize = 4_096
 
   private let state: RunFolder
@@ -60,10 +61,10 @@ public struct OfflinePhones: Sendable {
   /// - Parameters:
   ///   - state: `/var/lib/iampass`.
   ///   - pins: the path of `/etc/iampass/phones`.
-  ///   - service: the phones of the service's signed list; nil: those of the file alone count.
+  ///   - service: the phones of the service's signed list; nil: only those of the file count.
   ///   - computer: see ``ComputerName``.
   ///   - now: seconds after boot.
-  ///   - wallTime: seconds since 1970, by which a phone's age is counted: it lasts over restarts.
+  ///   - wallTime: seconds since 1970. A phone's age is counted by it, because it goes on over restarts.
   public init(
     state: RunFolder, pins: String, service: ServicePhones? = nil, computer: String? = ComputerName.current(),
     now: @escaping @Sendable () -> Int64 = BootTime.seconds,
@@ -78,7 +79,7 @@ public struct OfflinePhones: Sendable {
 
   // MARK: Getting to know a phone
 
-  /// Remembers the key that the phone signed with its approval. This computer gets its own key with the first.
+  /// Keeps the key that the phone signed with its approval. The first call also makes this computer's own key.
   public func meet(_ approval: VerifiedApproval, of user: UnixUsername) throws(OfflineError) {
     guard let key = approval.agreementKey else { return }
     guard let computer else { throw .unknownComputer }
@@ -89,7 +90,7 @@ public struct OfflinePhones: Sendable {
     try onFile { () throws(FileError) in try AtomicFile.write(known.encoded(), to: path, mode: 0o600) }
   }
 
-  /// Forgets the user's phones: the service says that the user has none.
+  /// Forgets the user's phones, because the service says that the user has none.
   ///
   /// - Returns: false if none was known.
   @discardableResult
@@ -110,7 +111,7 @@ public struct OfflinePhones: Sendable {
     let key = try ComputerKey.make(for: computer)
     try onFile { () throws(FileError) in
       let folder = try self.folder()
-      // Each writer has a file name of its own. The key of the last one counts.
+      // Each writer has its own file name. The key of the last writer counts.
       guard let own = Digest.randomIdentifier() else { throw FileError(.system(EIO), path: folder) }
       let file = try NewFile(for: folder + "/." + own, mode: 0o600)
       try file.write(key.encoded())
@@ -119,7 +120,7 @@ public struct OfflinePhones: Sendable {
     }
   }
 
-  /// Nil if this computer has none.
+  /// This computer's key; nil if it has none.
   private func ownKey(orOfAnother isAnothersTaken: Bool = false) throws(OfflineError) -> ComputerKey? {
     guard isThere else { return nil }
     let path = try onFile { () throws(FileError) in try folder() + "/" + Self.keyName }
@@ -146,11 +147,11 @@ public struct OfflinePhones: Sendable {
   /// What is wrong with phones of the user while others can approve.
   public func faults(of user: UnixUsername) -> [OfflineError] { (try? known(user))?.faults ?? [] }
 
-  /// Whether all phones that this computer trusts have a screen lock. Asked of a single user, it would tell who has a
-  /// phone.
+  /// Whether all phones that this computer trusts have a screen lock. If it were asked of a single user, it would
+  /// reveal who has a phone.
   public var haveAllLocks: Bool { pins.haveAllLocks }
 
-  /// Draws a challenge. Nil if this computer knows no phone's key yet.
+  /// Makes a challenge; nil if this computer does not know a phone's key yet.
   ///
   /// - Parameter time: seconds since 1970.
   public func question(
@@ -163,11 +164,11 @@ public struct OfflinePhones: Sendable {
     return OfflineQuestion(challenge: challenge, posed: now())
   }
 
-  /// Whether a trusted phone of the user made these digits for this question. Its use is on the disk before this returns
-  /// ``DigitsVerdict/approved(_:)``.
+  /// Checks whether a trusted phone of the user made these digits for this question. The use is on the disk before this
+  /// returns ``DigitsVerdict/approved(_:)``.
   ///
   /// - Parameters:
-  ///   - user: nil for anybody whom no phone can sign in, with whom it takes as long.
+  ///   - user: nil for a user whom no phone can sign in. It then takes the same time.
   ///   - origin: scheme, host and port of the service.
   public func take(
     _ digits: OfflineDigits, for question: OfflineQuestion, of user: UnixUsername?, origin: String, _ use: CodeUse
@@ -188,7 +189,7 @@ public struct OfflinePhones: Sendable {
     return .approved(OfflineApproval(user: user, phone: found, use: noted))
   }
 
-  /// A phone with a fault refuses for itself.
+  /// A phone with a fault does not affect the others.
   private struct KnownPhones {
     var phones: [(pinned: PinnedPhone, agreementKey: P256PublicKey)] = []
     var faults: [OfflineError] = []
@@ -241,13 +242,13 @@ public struct OfflinePhones: Sendable {
 
   private func folder() throws(FileError) -> String { try state.folder(Self.folderName) }
 
-  /// Looking for a key makes no folder, so that it works on a disk that cannot be written.
+  /// Looking for a key does not make the folder, so it works on a read-only disk.
   private var isThere: Bool {
     var found = stat()
     return lstat(state.path + "/" + Self.folderName, &found) == 0 || errno != ENOENT && errno != ENOTDIR
   }
 
-  /// Made by hashes: neither a user's name nor a phone's id becomes part of a path.
+  /// The path is made of hashes: neither a user's name nor a phone's id becomes part of it.
   private func path(of user: UnixUsername, _ phone: String) throws(FileError) -> String {
     try folder() + "/" + Self.beginning(of: user) + Self.name(phone)
   }

@@ -1,6 +1,6 @@
 import HostSystem
 
-/// What signs in without the service.
+/// The proof of a sign-in without the service.
 public enum OfflineProof: Sendable, Equatable {
   /// A recovery code that is used up on the disk.
   case code(SpentCode)
@@ -14,7 +14,7 @@ public enum OfflineProof: Sendable, Equatable {
     }
   }
 
-  /// Nil for a recovery code.
+  /// The phone; nil for a recovery code.
   var phone: ApprovingPhone? {
     switch self {
     case .code: nil
@@ -22,7 +22,7 @@ public enum OfflineProof: Sendable, Equatable {
     }
   }
 
-  /// What the session's record says of it.
+  /// The use that the session's record keeps.
   func use(at time: Int64) -> SessionRecord.OfflineUse {
     switch self {
     case .code(let spent): .init(id: spent.use, way: .recovery, time: time)

@@ -3,7 +3,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A sign-in that a phone approved without the service, which is to be told of it.
+/// A sign-in that a phone approved without the service, and that is still to be reported to it.
 public struct PhoneUse: Sendable, Equatable {
   private static let version: Int64 = 1
 
@@ -34,11 +34,11 @@ public struct PhoneUse: Sendable, Equatable {
   }
 }
 
-/// `/var/lib/iampass/offline/uses`: a file for each sign-in that the service was not told of yet.
+/// `/var/lib/iampass/offline/uses`: a file for each sign-in that was not reported to the service yet.
 public struct PhoneUses: Sendable {
-  /// More are not kept: the oldest go.
+  /// The most files. The oldest are removed.
   static let greatestCount = 1_000
-  /// In bytes.
+  /// The greatest size of a file in bytes.
   private static let greatestSize = 4_096
 
   private let state: RunFolder
@@ -46,7 +46,7 @@ public struct PhoneUses: Sendable {
   /// - Parameter state: `/var/lib/iampass`.
   public init(state: RunFolder) { self.state = state }
 
-  /// On the disk when this returns.
+  /// Notes a use. It is on the disk when this returns.
   ///
   /// - Returns: the use's id.
   func note(_ use: CodeUse, by phone: PinnedPhone) throws(FileError) -> String {
@@ -58,7 +58,7 @@ public struct PhoneUses: Sendable {
     return id
   }
 
-  /// In no order. A file that cannot be read is left out.
+  /// The uses to report, in no order. Unreadable files are left out.
   public func untold() throws(FileError) -> [PhoneUse] {
     var found = stat()
     guard lstat(state.path + "/offline/uses", &found) == 0 else { return [] }
@@ -69,7 +69,7 @@ public struct PhoneUses: Sendable {
     }
   }
 
-  /// The service knows of it.
+  /// Removes a use that the service knows.
   public func forget(_ id: String) throws(FileError) {
     let path = try folder() + "/" + id
     guard unlink(path) == 0 || errno == ENOENT else { throw FileError(.system(errno), path: path) }

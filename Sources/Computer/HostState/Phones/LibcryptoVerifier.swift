@@ -2,15 +2,15 @@ import IAMPASSClient
 import IAMPASSProtocol
 import SystemLibcrypto
 
-/// The system's libcrypto, opened when it is first needed.
+/// Verifies signatures with the system's libcrypto, which is loaded when it is first needed.
 public struct LibcryptoVerifier: SignatureVerifier {
-  /// In bytes, with the NUL at the end.
+  /// Bytes of an error text of libcrypto, with the NUL at the end.
   private static let troubleSize = 200
 
   public init() {}
 
-  /// Opens the library and has it check two signatures whose answers are known. A library that takes a wrong one is not
-  /// used.
+  /// Loads the library and checks two known signatures with it, one valid and one not. A library that accepts the
+  /// invalid one is not used.
   public func prepare() throws(VerifierError) {
     var trouble = [CChar](repeating: 0, count: Self.troubleSize)
     guard iampass_libcrypto_open(&trouble, trouble.count) == 1 else {
@@ -34,13 +34,13 @@ public struct LibcryptoVerifier: SignatureVerifier {
     switch iampass_libcrypto_verify(key.point, digest, der, der.count) {
     case 1: return true
     case 0: return false
-    // The key and the signature are of a right form: what is left is libcrypto's own trouble.
+    // The key and the signature have a valid form, so libcrypto itself has failed.
     default: throw VerifierError("libcrypto cannot check a signature now, for example for lack of memory")
     }
   }
 }
 
-/// The example of RFC 6979, appendix A.2.5, for SHA-256 over the word "sample".
+/// The example of RFC 6979, appendix A.2.5, for SHA-256 over the text "sample".
 private struct KnownSignature {
   let key: P256PublicKey
   let digest: [UInt8]

@@ -2,7 +2,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Why no approval of a user could be verified here.
+/// Why approvals of a user cannot be verified here.
 public enum PhoneTrustError: Error, Sendable, Equatable {
   case file(PinnedPhonesError, path: String)
   case gap(TrustGap)
@@ -12,7 +12,7 @@ public enum PhoneTrustError: Error, Sendable, Equatable {
 public struct PhoneTrust: Sendable {
   /// The path of the computer's own file.
   public let path: String
-  /// Nil: the computer's own file alone counts.
+  /// The phones of the signed list; nil: only the computer's own file counts.
   let service: ServicePhones?
   let verifier: any SignatureVerifier
 
@@ -24,7 +24,7 @@ public struct PhoneTrust: Sendable {
     self.verifier = verifier
   }
 
-  /// Whoever has a phone in the computer's own file has no other.
+  /// The user's phones. If the computer's own file has phones of the user, only those count.
   public func phones(of user: UnixUsername) throws(PhoneTrustError) -> [PinnedPhone] {
     try phones(of: user, beside: try file())
   }
@@ -40,13 +40,13 @@ public struct PhoneTrust: Sendable {
     do { return try service.phones(of: user) } catch { throw .file(error, path: service.path) }
   }
 
-  /// The signed list, to look phones up in; nil if a file cannot be read, or if this computer has no list.
+  /// The signed list's phones; nil if a file cannot be read, or if this computer has no list.
   public func listedPhones() -> ListedPhones? {
     guard let service, let own = try? file(), let listed = try? service.file() else { return nil }
     return ListedPhones(service: service, own: own, listed: listed)
   }
 
-  /// Whether all phones have a screen lock, of whomever they are; false if there is none, or if a file cannot be read.
+  /// Whether all phones of all users have a screen lock; false if there are none, or if a file cannot be read.
   var haveAllLocks: Bool {
     guard let own = try? PinnedPhones(path: path), let others = try? service?.file() ?? PinnedPhones(parsing: []) else {
       return false
@@ -65,14 +65,15 @@ public struct PhoneTrust: Sendable {
   /// What an approval of this user must prove.
   ///
   /// - Parameters:
-  ///   - asked: the methods that are enough; none leaves the choice to the phones.
-  ///   - takesLocums: for a sign-in; nothing else is decided for somebody.
+  ///   - asked: the accepted methods; if it is empty, the phones choose.
+  ///   - takesLocums: whether an administrator's phone may answer. It may only for a sign-in.
   public func demand(
     of user: UnixUsername, asked: [AuthenticationMethod], takesLocums: Bool
   ) throws(PhoneTrustError) -> ApprovalDemand {
     let file = try file()
     let phones = try phones(of: user, beside: file)
-    // A bad line of the role refuses locums, and nobody else. So does a user who cannot be looked up: root, perhaps.
+    // A bad line of the role makes only locums unusable. So does a user who cannot be looked up, because it may be
+    // root.
     let locums = phones.isEmpty || !takesLocums ? [] : (try? file.locums(for: user)) ?? []
     do {
       return try ApprovalDemand(phones: phones, locums: locums, asked: asked, verifier: verifier)
@@ -81,7 +82,7 @@ public struct PhoneTrust: Sendable {
 }
 
 extension HostSetup {
-  /// What this computer verifies approvals by; nil if it believes the service.
+  /// The keys that verify approvals on this computer; nil if it trusts the service.
   public var phoneTrust: PhoneTrust? {
     switch configuration.approvals {
     case .service: nil

@@ -5,13 +5,13 @@ import IAMPASSProtocol
 /// Why `/etc/iampass/phones` is not used.
 public enum PinnedPhonesError: Error, Sendable, Equatable {
   case file(FileError)
-  /// The user's line, at this number, is not of the form that the manual page gives.
+  /// The user's line, with this number, does not have the form of the manual page.
   case badLine(Int)
-  /// The user's line, at this number, has an id or a key that an earlier line of the user has.
+  /// The user's line, with this number, has the id or key of an earlier line of the user.
   case phoneTwice(Int)
-  /// The user has more phones than this computer takes.
+  /// The user has more phones than ``greatestCount``.
   case tooMany
-  /// Who the user is cannot be known.
+  /// The system did not say who the user is.
   case lookup(UserLookupError)
 
   public func explanation(path: String) -> String {
@@ -28,21 +28,21 @@ public enum PinnedPhonesError: Error, Sendable, Equatable {
 /// `/etc/iampass/phones`: a line `user:id:key:credential id:credential key:since:name` for each phone that this computer
 /// trusts.
 ///
-/// Lines that are empty or begin with `#` are passed over. A bad line refuses its own user alone.
+/// Empty lines and lines that begin with `#` are skipped. A bad line affects only its own user.
 public struct PinnedPhones: Sendable {
   /// The greatest size of the file in bytes.
   public static let greatestSize = 16 * 1024 * 1024
   /// The greatest number of phones of one user.
   public static let greatestCount = 4
 
-  /// In the place of a user's name: a phone that may answer for users who have none at hand, except for root.
+  /// In place of a user's name: a phone that may answer for users who have no phone at hand, except for root.
   public static let locum = "@locum"
-  /// The same, for root, and nobody else. No command writes it.
+  /// In place of a user's name: a phone that may answer only for root. Commands do not write it.
   public static let rootsLocum = "@locum-root"
 
   private let bytes: [UInt8]
 
-  /// Reads the file as it is now. A missing file has no phone.
+  /// Reads the file. A missing file has no phones.
   public init(path: String) throws(PinnedPhonesError) {
     do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestSize) } catch {
       guard error.code == .missing else { throw .file(error) }
@@ -77,7 +77,7 @@ public struct PinnedPhones: Sendable {
     return phones
   }
 
-  /// Whether the name stands for phones that answer for others.
+  /// Whether the name is ``locum`` or ``rootsLocum``.
   public static func isRole(_ name: UnixUsername) -> Bool { name.text == locum || name.text == rootsLocum }
 
   /// The phones that may answer for this user. A user whom the system does not know counts as root.
@@ -88,8 +88,7 @@ public struct PinnedPhones: Sendable {
     return try phones(of: role)
   }
 
-  /// The names before the first colon of each line, each once, in the file's order. A name that no user can have is
-  /// left out.
+  /// The names before the first colon of each line, each once, in the file's order. Invalid names are left out.
   public func users() -> [UnixUsername] {
     var seen: Set<UnixUsername> = []
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
@@ -101,8 +100,8 @@ public struct PinnedPhones: Sendable {
     }
   }
 
-  /// The numbers, counted from 1, of lines that no user's sign-in takes: without a colon or with a name that no user can
-  /// have, and lines of a form that ``phones(of:)`` refuses.
+  /// The numbers, counted from 1, of lines that no sign-in uses. They have no colon, an invalid name, or a form that
+  /// ``phones(of:)`` does not take.
   public func badLines() -> [Int] {
     var numbers: [Int] = []
     var number = 0
@@ -113,7 +112,7 @@ public struct PinnedPhones: Sendable {
     return numbers
   }
 
-  /// Whether somebody has a phone. Lines that no sign-in takes, and those of a role, do not count.
+  /// Whether a user has a phone. Lines that no sign-in uses, and those of a role, do not count.
   var hasPhone: Bool {
     var rest = bytes[...]
     while let line = rest.split(separator: UInt8(ascii: "\n"), maxSplits: 1).first {
@@ -123,10 +122,9 @@ public struct PinnedPhones: Sendable {
     return false
   }
 
-  /// Whether somebody has a phone without a screen lock. Reads no other line than those that look like it: there may be
-  /// 100,000.
+  /// Whether a user has a phone without a screen lock. Parses only lines that look like it: there may be 100,000.
   var hasPhoneWithoutLock: Bool {
-    // The empty parts of such a line; a phone's name may have them, too.
+    // Such a line has these empty parts. A phone's name may have them too.
     let mark = Array(":::".utf8)
     return bytes.withUnsafeBytes { text in
       var start = 0

@@ -2,26 +2,26 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Changes `/etc/iampass/phones`: the old file or the new one is there at any moment, and two editors wait for each other.
+/// Changes `/etc/iampass/phones`: at any moment the old or the new file is there. Two editors wait for each other.
 public struct PinnedPhonesEditor: Sendable {
-  /// Others may read the file: public keys are not secret.
+  /// Others may read the file, because public keys are not secret.
   private static let mode: UInt32 = 0o644
 
   private let path: String
 
   public init(path: String) { self.path = path }
 
-  /// Trusts the phone for the user.
+  /// Adds the phone to the user's trusted phones.
   ///
-  /// - Parameter replacing: whether it is the user's only phone from now on. Otherwise it takes the place of a line with
-  ///   the same id or key alone.
-  /// - Throws: ``PinnedPhonesError/tooMany``, and what is wrong with the user's other lines if those stay.
+  /// - Parameter replacing: whether it replaces all phones of the user. Otherwise it replaces only a line with the same
+  ///   id or key.
+  /// - Throws: ``PinnedPhonesError/tooMany``, and the errors of the user's other lines if those stay.
   public func pin(_ phone: PinnedPhone, for user: UnixUsername, replacing: Bool) throws(PinnedPhonesError) {
     try edit { (known) throws(PinnedPhonesError) in
       var lost: [PinnedPhone] = []
       let kept = known.text(removing: user) { old in
         let isThis = old.map { $0.id == phone.id || $0.key == phone.key } ?? false
-        // Also the phone's own former key, if it was registered again.
+        // This includes the phone's former key if the phone was registered again.
         if replacing || isThis, let old, old.key != phone.key { lost.append(old) }
         return replacing || isThis
       }
@@ -30,16 +30,16 @@ public struct PinnedPhonesEditor: Sendable {
         withoutLocums: { old in old.key != phone.key && lost.contains { $0.id == old.id || $0.key == old.key } })
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
       text += Array("\(user.text):\(phone.fields)\n".utf8)
-      // What no sign-in would take is not written.
+      // A line that sign-ins would not take is not written.
       guard try PinnedPhones(parsing: text).phones(of: user).contains(phone) else { throw .badLine(0) }
       return text
     }
   }
 
-  /// Trusts the user's phones no more, for others neither: all, or those with this id. Lines that cannot be read go with
-  /// all.
+  /// Removes the user's phones, all or those with this id. Locum lines of these phones are removed too. Unreadable
+  /// lines are removed if all phones are.
   ///
-  /// - Returns: whether the file had such a line. Otherwise nothing is written.
+  /// - Returns: whether a line was removed. If none was, the file is not written.
   @discardableResult
   public func forget(_ user: UnixUsername, phone id: String? = nil) throws(PinnedPhonesError) -> Bool {
     var hadOne = false
@@ -51,7 +51,7 @@ public struct PinnedPhonesEditor: Sendable {
         if isGone, let old { lost.append(old) }
         return isGone
       }
-      // A locum's line has the administrator's name in the place of the phone's.
+      // A locum's line has the administrator's name in place of the phone's.
       let text = Self.text(
         kept,
         withoutLocums: { old in
@@ -66,7 +66,7 @@ public struct PinnedPhonesEditor: Sendable {
     return hadOne
   }
 
-  /// Without the lines of phones that may answer for others, and for which `isGone` holds.
+  /// The text without the locum lines for which `isGone` holds.
   private static func text(_ text: [UInt8], withoutLocums isGone: (PinnedPhone) -> Bool) -> [UInt8] {
     [PinnedPhones.locum, PinnedPhones.rootsLocum].compactMap { UnixUsername(validating: $0) }.reduce(text) {
       text, role in

@@ -1,17 +1,17 @@
 import PresenceLink
 
-/// Whether a bound phone's pairing still is the one that was pinned.
+/// Whether a bound phone's pairing is still the pinned one.
 public enum BondState: String, Sendable {
   /// The bond has the pinned key.
   case bound
   case keyChanged = "key changed"
   case bondMissing = "bond missing"
-  /// Nobody compared digits when the phone was paired, and the configuration wants that.
+  /// Digits were not compared when the phone was paired, but the configuration requires it.
   case keyNotAuthenticated = "key not authenticated"
 
   /// - Parameters:
   ///   - pinned: SHA-256 of the key with which the phone was bound.
-  ///   - device: what BlueZ has; nil if it has no bond with the phone.
+  ///   - device: BlueZ's bond with the phone; nil if there is none.
   public init(pinned: String, _ device: BondedDevice?, requiresAuthenticated: Bool = false) {
     guard let device else {
       self = .bondMissing
@@ -24,7 +24,7 @@ public enum BondState: String, Sendable {
     self = requiresAuthenticated && !device.isAuthenticated ? .keyNotAuthenticated : .bound
   }
 
-  /// Why nothing is known of the phone; nil if it can be looked for.
+  /// Why the phone's presence is not known; nil if the phone can be looked for.
   public var ignorance: ProbeAnswer? {
     switch self {
     case .bound: nil

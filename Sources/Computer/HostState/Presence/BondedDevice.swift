@@ -3,8 +3,8 @@ import HostSystem
 import IAMPASSProtocol
 import PresenceLink
 
-/// A device that BlueZ has a bond with, as its files tell: `/var/lib/bluetooth/ADAPTER/DEVICE/info`. They are read as
-/// files and not asked for by D-Bus: any local user may call BlueZ, and the key is in the file alone.
+/// A device that BlueZ has a bond with, by its file `/var/lib/bluetooth/ADAPTER/DEVICE/info`. D-Bus is not used: any
+/// local user may call BlueZ, and only the file has the key.
 public struct BondedDevice: Sendable, Equatable {
   public static let folder = "/var/lib/bluetooth"
   /// Greatest size of a file in bytes.
@@ -12,13 +12,13 @@ public struct BondedDevice: Sendable, Equatable {
 
   public let adapter: BluetoothAddress
   public let address: BluetoothAddress
-  /// What the device calls itself; anything may stand there.
+  /// The device's own name, which may be any text.
   public let name: String
-  /// The class of device (Assigned Numbers, 2.8); nil if the device has not told.
+  /// The class of device (Assigned Numbers, 2.8); nil if the device has not given one.
   public let deviceClass: UInt32?
   /// SHA-256 of the link key.
   public let keyDigest: String
-  /// Somebody compared digits when the key was made (Core, Vol 4, Part E, 7.7.24: types 5 and 8).
+  /// Whether digits were compared when the key was made (Core, Vol 4, Part E, 7.7.24: types 5 and 8).
   public let isAuthenticated: Bool
 
   /// The major device class of phones is 2.
@@ -26,7 +26,7 @@ public struct BondedDevice: Sendable, Equatable {
 
   /// The bond of this adapter with this device; nil if there is none with a key for BR/EDR.
   ///
-  /// - Throws: if a file is there and is not root's alone, or cannot be read.
+  /// - Throws: if a file cannot be read, or if others than root can use it.
   public static func read(
     adapter: BluetoothAddress, address: BluetoothAddress, in folder: String = folder
   ) throws(FileError) -> BondedDevice? {
@@ -40,7 +40,7 @@ public struct BondedDevice: Sendable, Equatable {
     return BondedDevice(adapter: adapter, address: address, parsing: bytes)
   }
 
-  /// All bonds with a key for BR/EDR, by adapter and address.
+  /// All bonds with a key for BR/EDR, sorted by adapter and address.
   public static func all(in folder: String = folder) throws(FileError) -> [BondedDevice] {
     var found: [BondedDevice] = []
     for adapter in try addresses(in: folder) {
@@ -61,7 +61,7 @@ public struct BondedDevice: Sendable, Equatable {
     }
   }
 
-  /// A file's text: groups of `Key=Value` lines. Nil if it has no link key.
+  /// Parses a file's text: groups of `Key=Value` lines. Nil if it has no link key.
   init?(adapter: BluetoothAddress, address: BluetoothAddress, parsing bytes: [UInt8]) {
     var group = ""
     var values: [String: String] = [:]

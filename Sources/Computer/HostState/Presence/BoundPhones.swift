@@ -2,14 +2,14 @@ import HostSystem
 import IAMPASSProtocol
 import PresenceLink
 
-/// A phone that is looked for while its owner is signed in.
+/// A phone that the helper looks for while its owner is signed in.
 public struct BoundPhone: Sendable, Equatable {
   public var user: UnixUsername
   /// The adapter that the phone was paired with.
   public var adapter: BluetoothAddress
   public var phone: BluetoothAddress
-  /// SHA-256 of the pairing's link key, 64 hexadecimal digits. Another key under the same address is another phone, or the
-  /// work of somebody else.
+  /// SHA-256 of the pairing's link key, 64 hexadecimal digits. A pairing with another key is another phone, or an
+  /// attack.
   public var keyDigest: String
 
   public init(user: UnixUsername, adapter: BluetoothAddress, phone: BluetoothAddress, keyDigest: String) {
@@ -24,7 +24,7 @@ public struct BoundPhone: Sendable, Equatable {
 public enum BoundPhonesError: Error, Sendable, Equatable {
   case file(FileError)
   case badLine(Int)
-  /// The phone stands there already, for a user.
+  /// The phone is already bound to a user.
   case phoneTwice(line: Int)
   case tooManyPhones
 
@@ -38,10 +38,11 @@ public enum BoundPhonesError: Error, Sendable, Equatable {
   }
 }
 
-/// `/etc/iampass/presence`: a line `USER ADAPTER PHONE SHA256` for each bound phone. Root's alone.
+/// `/etc/iampass/presence`: a line `USER ADAPTER PHONE SHA256` for each bound phone. Only root can read it.
 public struct BoundPhones: Sendable, Equatable {
   public static let path = "/etc/iampass/presence"
-  /// Pages are serial and take 5 s each: with more phones nobody would be found in time.
+  /// The most bound phones. Bluetooth pages are serial and take 5 s each: with more phones, none would be found in
+  /// time.
   public static let greatestCount = 16
   /// Greatest size of the file in bytes.
   static let greatestSize = 64 * 1024
@@ -50,7 +51,7 @@ public struct BoundPhones: Sendable, Equatable {
 
   public init() {}
 
-  /// Reads the file; without one no phone is bound.
+  /// Reads the file. If it is missing, no phone is bound.
   public init(path: String) throws(BoundPhonesError) {
     let bytes: [UInt8]
     do {
@@ -63,7 +64,7 @@ public struct BoundPhones: Sendable, Equatable {
     try self.init(parsing: bytes)
   }
 
-  /// Reads a file's text: lines, empty ones, and comments that begin with `#`.
+  /// Parses a file's text. Empty lines and comments that begin with `#` are allowed.
   public init(parsing bytes: [UInt8]) throws(BoundPhonesError) {
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
@@ -95,17 +96,17 @@ public struct BoundPhones: Sendable, Equatable {
   public func phones(of user: UnixUsername) -> [BoundPhone] { phones.filter { $0.user == user } }
 }
 
-/// Changes the file of bound phones, comments and other lines kept: the old file or the new one is there at any moment.
-/// Whoever edits holds the lock of `iampassctl`.
+/// Changes the file of bound phones, and keeps comments and other lines. At any moment the old or the new file is
+/// there. The caller holds `iampassctl`'s lock.
 public enum BoundPhonesEditor {
-  /// Binds the phone. A line that binds it already is replaced: the phone then is this user's, with this key.
+  /// Binds the phone. A line that already binds it is replaced: the phone then belongs to this user, with this key.
   public static func bind(_ phone: BoundPhone, inFile path: String) throws(BoundPhonesError) {
     var lines = try lines(ofFile: path, without: phone.phone)
     lines.append("\(phone.user.text) \(phone.adapter) \(phone.phone) \(phone.keyDigest)")
     try write(lines, to: path)
   }
 
-  /// Takes the phone's line away.
+  /// Removes the phone's line.
   ///
   /// - Returns: false if the file does not bind it.
   public static func remove(_ phone: BluetoothAddress, fromFile path: String) throws(BoundPhonesError) -> Bool {
@@ -117,7 +118,7 @@ public enum BoundPhonesEditor {
   private static func lines(
     ofFile path: String, without phone: BluetoothAddress
   ) throws(BoundPhonesError) -> [String] {
-    // A file with a bad line is not edited: what stands there may be somebody's phone.
+    // A file with a bad line is not edited: the line may be a user's phone.
     _ = try BoundPhones(path: path)
     let bytes: [UInt8]
     do {

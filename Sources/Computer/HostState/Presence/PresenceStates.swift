@@ -2,23 +2,23 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// What is concluded from the looks for one user's phones.
+/// The result of the looks for one user's phones.
 public struct UserPresence: Sendable, Equatable {
   public enum State: String, Sendable, CaseIterable {
-    /// No phone has answered yet: nothing is concluded from silence.
+    /// No phone has answered yet: silence does not count.
     case unarmed
     case armed
-    /// The phones were missed, or nothing is known of them.
+    /// The phones were missed, or their presence is unknown.
     case doubtful
     /// The user has left.
     case left
-    /// Nothing has been known for too long.
+    /// The phones' presence was unknown for too long.
     case blind
   }
 
   public let user: UnixUsername
   public let state: State
-  /// Seconds after boot.
+  /// When this state began, in seconds after boot.
   public let since: Int64
 
   public init(user: UnixUsername, state: State, since: Int64) {
@@ -32,16 +32,16 @@ public struct UserPresence: Sendable, Equatable {
 /// `iampassctl session list`.
 public struct PresenceStates: Sendable {
   private static let version: Int64 = 1
-  /// In bytes: names and words of ``BoundPhones/greatestCount`` users.
+  /// The greatest size in bytes: the names and states of ``BoundPhones/greatestCount`` users.
   private static let greatestSize = 16 * 1024
-  /// Seconds after boot that can be: no sum of them overflows.
+  /// Valid seconds after boot. Sums of them do not overflow.
   private static let times: ClosedRange<Int64> = 0...(1 << 40)
 
   public let path: String
 
   public init(run: RunFolder) { path = run.path + "/presence" }
 
-  /// Nobody if the file is missing, or is of another version.
+  /// The users; none if the file is missing or of another version.
   public func read() throws(FileError) -> [UserPresence] {
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: Self.greatestSize) } catch {
@@ -59,7 +59,7 @@ public struct PresenceStates: Sendable {
     try AtomicFile.write(json.encoded(), to: path, mode: 0o644)
   }
 
-  /// Nil for bytes that are not this version's.
+  /// Nil for bytes of another version.
   static func users(_ bytes: [UInt8]) -> [UserPresence]? {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == version, let rows = json["users"]?.array
     else { return nil }

@@ -1,12 +1,12 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// What tells this computer from others: its machine id and, if the firmware has one, its serial number.
+/// This computer's identity: its machine id and, if the firmware has one, its serial number.
 public enum ComputerName {
-  /// A digest, since the id itself must stay confidential (machine-id(5)); nil if systemd's file does not tell.
+  /// A digest, because the id itself must stay confidential (machine-id(5)); nil if systemd's file has no id.
   ///
-  /// A copy of the disk has the same machine id: only the firmware's number tells the two apart. Containers and some
-  /// virtual machines have none.
+  /// A copy of the disk has the same machine id: only the firmware's number differs. Containers and some virtual
+  /// machines have no such number.
   public static func current() -> String? {
     guard let id = ProcessFile.read("/etc/machine-id", limit: 64)?.filter({ $0 > 0x20 }), id.count == 32 else {
       return nil

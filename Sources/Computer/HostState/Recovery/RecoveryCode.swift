@@ -1,24 +1,24 @@
 import Glibc
 import IAMPASSProtocol
 
-/// A recovery code: 50 random bits, as two groups of five characters that cannot be taken for each other.
+/// A recovery code: 50 random bits, as two groups of five characters that are not easily confused.
 public struct RecoveryCode: Sendable, Equatable {
   /// Base 32 without `i`, `l`, `o` and `u`.
   private static let alphabet = Array("0123456789abcdefghjkmnpqrstvwxyz".utf8)
   private static let groupLength = 5
   private static let bits = 50
 
-  /// Ten characters without the hyphen: what is hashed.
+  /// The ten characters without the hyphen, which are hashed.
   let characters: Secret
 
-  /// For paper: `7q2mf-x0k9d`.
+  /// The form on paper, such as `7q2mf-x0k9d`.
   public var exposedText: String {
     let text = characters.exposedBytes
     return String(decoding: text.prefix(Self.groupLength), as: UTF8.self) + "-"
       + String(decoding: text.dropFirst(Self.groupLength), as: UTF8.self)
   }
 
-  /// A new one; nil if the kernel gives no random bytes.
+  /// Makes a new code; nil if the kernel gives no random bytes.
   public static func draw() -> RecoveryCode? {
     guard let bytes = Digest.randomBytes(8) else { return nil }
     let number = bytes.reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
@@ -28,11 +28,11 @@ public struct RecoveryCode: Sendable, Equatable {
 
   private init(characters: Secret) { self.characters = characters }
 
-  /// What somebody typed; nil if it has not the form of a code. The two groups stand apart, by a hyphen or a blank:
-  /// otherwise every password of ten letters would be tried as a code. Capital letters, `O` for `0`, and `I` or `L` for
-  /// `1` are taken.
+  /// Parses what a user typed; nil if it does not have the form of a code. A hyphen or a blank must separate the two
+  /// groups: otherwise every password of ten letters would be tried as a code. Capital letters, `O` for `0`, and `I` or
+  /// `L` for `1` are accepted.
   public init?(typed: Secret) {
-    // Whoever copies a code may copy the blanks around it.
+    // Users who copy a code may copy the blanks around it.
     let text = typed.exposedBytes.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed()
     let bytes = Array(text)
     guard bytes.count == 2 * Self.groupLength + 1,

@@ -2,17 +2,17 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// A recovery code that was good, and is used up on the disk.
+/// A recovery code that was valid, and is used up on the disk.
 ///
-/// Only ``RecoveryCodes`` makes one, so that a sign-in by a code that was not spent does not compile.
+/// Only ``RecoveryCodes`` makes it, so that a sign-in by a code that was not spent does not compile.
 public struct SpentCode: Sendable, Equatable {
   public let user: UnixUsername
-  /// The set's id and the code's number in it: they name the use.
+  /// The set's id and the code's number in it: they identify the use.
   public let set: String
   public let number: Int
   /// How many codes of the set are left.
   public let left: Int
-  /// Under which the service is told of the use.
+  /// The id under which the use is reported to the service.
   public var use: String { "\(set).\(number)" }
 
   fileprivate init(_ set: RecoverySet, number: Int, left: Int) {
@@ -23,10 +23,10 @@ public struct SpentCode: Sendable, Equatable {
   }
 }
 
-/// What became of a typed code.
+/// The result of a typed code.
 public enum CodeVerdict: Sendable, Equatable {
   case spent(SpentCode)
-  /// A code of the set that has served before.
+  /// A code of the set that was used before.
   case used(number: Int)
   case wrong
 }
@@ -36,7 +36,7 @@ public enum CodeVerdict: Sendable, Equatable {
 /// A set never changes. If several processes use one code, the first to make its file wins, and no process waits for
 /// another: users can stop their own su at any instruction.
 public struct RecoveryCodes: Sendable {
-  /// Bytes of a set. Ten hashes have less than 1 KiB.
+  /// The greatest size of a set in bytes. Ten hashes take less than 1 KiB.
   private static let greatestSize = 4_096
   private static let usedEnding = ".used"
   private static let toldEnding = ".told"
@@ -53,9 +53,9 @@ public struct RecoveryCodes: Sendable {
     self.computer = computer
   }
 
-  /// Takes a typed code, once. It is used up on the disk before this returns ``CodeVerdict/spent(_:)``.
+  /// Uses a typed code, once. The code is used up on the disk before this returns ``CodeVerdict/spent(_:)``.
   ///
-  /// Takes as long for a user without codes, or whom the system does not know.
+  /// This takes the same time for a user without codes, and for an unknown user.
   public func take(_ code: RecoveryCode, of user: SystemUser?, _ use: CodeUse) throws(RecoveryError) -> CodeVerdict {
     var found: RecoverySet?
     do { if let user { found = try usableSet(of: user) } } catch {
@@ -68,22 +68,22 @@ public struct RecoveryCodes: Sendable {
     let left = max(0, try left(of: set) - 1)
     use.left = left
     guard try spend(number, of: set, use) else { return .used(number: number) }
-    // Revoked or replaced meanwhile: the code is of a set that serves no more.
+    // The set was revoked or replaced meanwhile, so its code is no longer valid.
     guard try usableSet(of: user)?.id == set.id else { return .wrong }
     return .spent(SpentCode(set, number: number, left: left))
   }
 
-  /// Makes the file that uses a code up. False if it is there already.
+  /// Makes the file that marks a code as used. False if the file is already there.
   private func spend(_ number: Int, of set: RecoverySet, _ use: CodeUse) throws(RecoveryError) -> Bool {
     try onFile { () throws(FileError) in
       let folder = try self.folder()
       let path = folder + "/" + Self.usedName(number, of: set)
       guard let own = Digest.randomIdentifier() else { throw FileError(.system(EIO), path: path) }
-      // Each writer has a file name of its own: two must not write one file.
+      // Each writer has its own file name, so that two do not write one file.
       let file = try NewFile(for: path + "-" + own, mode: 0o600)
       try file.write(use.encoded())
       let isFirst = try file.takeFreePlace(path)
-      // Also if another process was first: what it made may not be on the disk yet.
+      // This is done even if another process was first: its file may not be on the disk yet.
       try FolderFlush.flush(folder)
       return isFirst
     }
@@ -91,7 +91,7 @@ public struct RecoveryCodes: Sendable {
 
   // MARK: Sets
 
-  /// The user's set if it may serve here; nil if there is none.
+  /// The user's set if it is valid here; nil if there is none.
   private func usableSet(of user: SystemUser) throws(RecoveryError) -> RecoverySet? {
     guard let set = try set(of: user.name) else { return nil }
     let path = try onFile { () throws(FileError) in try self.path(of: user.name) }
@@ -120,7 +120,7 @@ public struct RecoveryCodes: Sendable {
     return set
   }
 
-  /// All sets, by user; a file that is not a whole set is named by what it throws.
+  /// All sets, sorted by user. The error names a file that is not a whole set.
   public func sets() throws(RecoveryError) -> [RecoverySet] {
     guard isThere else { return [] }
     let folder = try onFile { () throws(FileError) in try self.folder() }
@@ -132,20 +132,20 @@ public struct RecoveryCodes: Sendable {
     return sets.sorted { $0.user.text < $1.user.text }
   }
 
-  /// Whether the set serves on this computer.
+  /// Whether the set was made for this computer.
   public func isThisComputers(_ set: RecoverySet) -> Bool { set.computer == computer }
 
-  /// Whether the system knows the set's user by this name.
+  /// Whether the set's name still belongs to the set's user.
   public func isOfThisName(_ set: RecoverySet) throws(UserLookupError) -> Bool {
     try SystemUser.find(named: set.user)?.uid == set.uid
   }
 
-  /// How many of its codes have not served.
+  /// The number of codes that were not used.
   public func left(of set: RecoverySet) throws(RecoveryError) -> Int {
     RecoverySet.codeCount - (try uses(of: set)).count
   }
 
-  /// The uses of its codes, by number. What a cut file does not tell is nil.
+  /// The uses of the set's codes, by number; nil for a use whose file is incomplete.
   public func uses(of set: RecoverySet) throws(RecoveryError) -> [Int: CodeUse?] {
     let folder = try onFile { () throws(FileError) in try self.folder() }
     var uses: [Int: CodeUse?] = [:]
@@ -155,7 +155,7 @@ public struct RecoveryCodes: Sendable {
         let bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize)
         uses.updateValue(CodeUse(parsing: bytes), forKey: number)
       } catch {
-        // A file that cannot be read is there: the code has served.
+        // An unreadable file also shows that the code was used.
         if error.code != .missing { uses.updateValue(nil, forKey: number) }
       }
     }
@@ -164,7 +164,7 @@ public struct RecoveryCodes: Sendable {
 
   // MARK: Uses that the service is to be told of
 
-  /// In no order. A file that cannot be read is left out.
+  /// The uses to report, in no order. Unreadable files are left out.
   public func untoldUses() throws(RecoveryError) -> [UntoldUse] {
     guard isThere else { return [] }
     return try onFile { () throws(FileError) in
@@ -180,7 +180,7 @@ public struct RecoveryCodes: Sendable {
     }
   }
 
-  /// The service knows of it. The code stays used up as long as its set is there.
+  /// Notes that the service knows the use. The code stays used up as long as its set is there.
   public func noteTold(_ untold: UntoldUse) throws(RecoveryError) {
     let current = try set(of: untold.use.user)
     try onFile { () throws(FileError) in
@@ -194,7 +194,7 @@ public struct RecoveryCodes: Sendable {
     }
   }
 
-  /// Whether the file was read, and has no whole use. One that cannot be read now may have one.
+  /// Whether the file was read and is incomplete. A file that cannot be read now may be complete.
   private static func isCutOff(_ path: String) -> Bool {
     guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: greatestSize) else { return false }
     return CodeUse(parsing: bytes) == nil
@@ -211,7 +211,7 @@ public struct RecoveryCodes: Sendable {
 
   // MARK: Changes by an administrator
 
-  /// Draws a set and its codes. Nothing of it is kept yet.
+  /// Makes a set and its codes. They are not kept yet.
   public func draw(for user: SystemUser, at time: Int64) throws(RecoveryError) -> (
     set: RecoverySet, codes: [RecoveryCode]
   ) {
@@ -231,7 +231,7 @@ public struct RecoveryCodes: Sendable {
     return (set, codes)
   }
 
-  /// Keeps the set in place of the user's former one, which serves no more.
+  /// Keeps the set in place of the user's former one, which is no longer valid.
   public func keep(_ set: RecoverySet) throws(RecoveryError) {
     try onFile { () throws(FileError) in
       let path = try self.path(of: set.user)
@@ -243,7 +243,7 @@ public struct RecoveryCodes: Sendable {
     }
   }
 
-  /// Takes the user's codes away. False if there are none.
+  /// Removes the user's codes. False if there are none.
   @discardableResult
   public func revoke(_ user: UnixUsername) throws(RecoveryError) -> Bool {
     guard isThere else { return false }
@@ -251,7 +251,7 @@ public struct RecoveryCodes: Sendable {
       let path = try self.path(of: user)
       let isFound = unlink(path) == 0
       guard isFound || errno == ENOENT else { throw FileError(.system(errno), path: path) }
-      // Before the uses go: a power cut must not bring the set back without them.
+      // This comes before the uses are removed: a power cut must not bring the set back without them.
       try FolderFlush.flush(SecureFile.folder(of: path))
       try removeUses(of: user, except: nil)
       return isFound
@@ -264,7 +264,7 @@ public struct RecoveryCodes: Sendable {
     let names = Set(try FolderListing.names(in: folder))
     for name in names where name.hasPrefix(beginning) {
       if let id, name.hasPrefix(beginning + id) { continue }
-      // The service is still to be told of it. A file that was cut off tells nothing.
+      // The use is still to be reported. An incomplete file cannot be reported.
       let isUntold = Self.use(named: name).map { !names.contains($0 + Self.toldEnding) } ?? false
       if isUntold, !Self.isCutOff(folder + "/" + name) { continue }
       guard unlink(folder + "/" + name) == 0 || errno == ENOENT else {
@@ -277,10 +277,10 @@ public struct RecoveryCodes: Sendable {
 
   private static let folderName = "recovery"
 
-  /// Made when it is first needed.
+  /// The folder, which is made when it is first needed.
   private func folder() throws(FileError) -> String { try state.folder(Self.folderName) }
 
-  /// Looking for a set makes no folder, so that it works on a disk that cannot be written.
+  /// Looking for a set does not make the folder, so it works on a read-only disk.
   private var isThere: Bool {
     var found = stat()
     return lstat(state.path + "/" + Self.folderName, &found) == 0 || errno != ENOENT && errno != ENOTDIR
@@ -288,7 +288,7 @@ public struct RecoveryCodes: Sendable {
 
   private func path(of user: UnixUsername) throws(FileError) -> String { try folder() + "/" + Self.name(of: user) }
 
-  /// Made by a hash: a user's name never becomes part of a path.
+  /// The name is a hash: a user's name never becomes part of a path.
   private static func name(of user: UnixUsername) -> String {
     Digest.hexadecimal(Digest.sha256(Array(user.text.utf8)))
   }

@@ -1,25 +1,25 @@
 import HostSystem
 
-/// Why recovery codes are not taken, or not made.
+/// Why recovery codes cannot be used or made.
 public enum RecoveryError: Error, Sendable, Equatable {
   case file(FileError)
-  /// Cut off, of another version, or with hashes of another scheme.
+  /// The file is incomplete, of another version, or has hashes of another scheme.
   case damaged(path: String)
   /// The set was made for another computer, or for a former user of this name.
   case notThisComputers(path: String)
   case notThisUsers(path: String)
-  /// Which computer this is cannot be known.
+  /// This computer's identity is not known.
   case unknownComputer
   case cannotHash(String)
-  /// They cannot be sealed for whoever asked for them.
+  /// The codes cannot be sealed for the receiver.
   case cannotSeal(String)
 
-  /// libcrypto's trouble with the keys.
+  /// libcrypto failed with the keys.
   static func cannotSeal(_ error: OfflineError) -> RecoveryError {
     if case .cannotCompute(let why) = error { .cannotSeal(why) } else { .cannotSeal(error.explanation) }
   }
 
-  /// What and where.
+  /// What is wrong, and where.
   public var explanation: String {
     switch self {
     case .file(let error): error.explanation
@@ -32,7 +32,7 @@ public enum RecoveryError: Error, Sendable, Equatable {
     }
   }
 
-  /// For the user, after "recovery codes cannot be used".
+  /// The reason for the user, after "recovery codes cannot be used".
   public var words: String {
     switch self {
     case .file(let error): error.words

@@ -4,13 +4,14 @@ import SystemLibcrypt
 
 /// yescrypt (crypt(5)) over recovery codes, by the system's libcrypt.
 ///
-/// All codes of a set have one salt, so that one hash tells which of them was typed, or none.
+/// All codes of a set have one salt, so that one hash shows which of them was typed, or none.
 public struct RecoveryHash: Sendable {
-  /// libxcrypt's number for 8 MiB and some 10 ms: half of what Debian takes for passwords, and the code is random.
+  /// libxcrypt's cost for 8 MiB and about 10 ms. It is half of Debian's cost for passwords, which suffices because
+  /// codes are random.
   static let cost: UInt = 4
-  /// How every setting of this cost begins. A file with another one could make each sign-in as slow as it likes.
+  /// The beginning of each setting of this cost. A file with another cost could make each sign-in very slow.
   static let beginning = "$y$j8T$"
-  /// For users without codes, who must wait as long as those with codes. No code has this salt.
+  /// The setting for users without codes, who must wait as long as those with codes. Codes do not have this salt.
   static let nobodysSetting = "$y$j8T$iampassnobodyhasthis.."
   /// Bytes of salt.
   private static let saltSize = 16
@@ -28,7 +29,7 @@ public struct RecoveryHash: Sendable {
     return setting
   }
 
-  /// The whole hash, which begins with its setting.
+  /// The hash, which begins with its setting.
   func hash(_ code: RecoveryCode, by setting: String) throws(RecoveryError) -> String {
     try open()
     var found = [CChar](repeating: 0, count: Int(IAMPASS_CRYPT_SIZE))

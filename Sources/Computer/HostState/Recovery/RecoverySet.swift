@@ -1,10 +1,10 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// Seconds since 1970, until the year 9999: what a file may say.
+/// Valid times in a file: seconds since 1970, until the year 9999.
 private let times: ClosedRange<Int64> = 0...253_402_300_799
 
-/// The recovery codes of one user on one computer: what is kept of them.
+/// The kept data of one user's recovery codes on one computer.
 public struct RecoverySet: Sendable, Equatable {
   /// How many codes are made at once.
   public static let codeCount = 10
@@ -20,7 +20,7 @@ public struct RecoverySet: Sendable, Equatable {
   /// See ``ComputerName``.
   let computer: String
   let setting: String
-  /// Whole hashes; a code's number is its place, from 1.
+  /// The hashes with their settings. A code's number is its place, from 1.
   let hashes: [String]
 
   init(
@@ -35,7 +35,7 @@ public struct RecoverySet: Sendable, Equatable {
     self.hashes = hashes
   }
 
-  /// The number of the code that has this hash. All are compared, so that the time does not tell which it was.
+  /// The number of the code that has this hash. All are compared, so that the time does not reveal the number.
   func number(of hash: String) -> Int? {
     let bytes = Array(hash.utf8)
     var found: Int?
@@ -67,10 +67,10 @@ public struct RecoverySet: Sendable, Equatable {
   }
 }
 
-/// The use of a recovery code: by which service, and from which place. Holds no secret.
+/// The use of a recovery code: the PAM service and the remote host. It has no secret.
 public struct CodeUse: Sendable, Equatable {
   private static let version: Int64 = 1
-  /// Characters; what a caller says is cut off.
+  /// The greatest length of a text in characters. Longer texts of a caller are cut.
   private static let greatestLength = 200
 
   public let user: UnixUsername
@@ -79,7 +79,7 @@ public struct CodeUse: Sendable, Equatable {
   public let remoteHost: String?
   /// Seconds since 1970, by this computer's clock.
   public let time: Int64
-  /// Codes of the set that are left after it; nil in a file of an older version.
+  /// The number of the set's codes that are left after this use; nil in a file of an older version.
   public internal(set) var left: Int?
 
   public init(user: UnixUsername, service: String, tty: String?, remoteHost: String?, time: Int64) {
@@ -112,7 +112,7 @@ public struct CodeUse: Sendable, Equatable {
   }
 }
 
-/// A use that the service was not told of yet.
+/// A use that was not reported to the service yet.
 public struct UntoldUse: Sendable, Equatable {
   /// The set's id and the code's number in it.
   public let id: String

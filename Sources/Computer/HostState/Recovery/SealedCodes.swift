@@ -1,26 +1,26 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// Recovery codes on their way from the computer that made them to whoever asked for them. Whatever carries them, such as a
-/// tool that runs commands on many computers, and its logs, sees a sealed text only.
+/// Recovery codes on the way from the computer that made them to the receiver. A tool that carries them, such as one
+/// that runs commands on many computers, sees only a sealed text. So do its logs.
 ///
-/// The computer makes a key for each text. HMAC-SHA-256 over what both keys agree on, and over both keys, gives the secret
-/// of a ``LinkSeal``.
+/// The computer makes a key for each text. HMAC-SHA-256 over the shared secret of both keys, and over both keys, gives
+/// the secret of a ``LinkSeal``.
 public struct SealedCodes: Sendable, Equatable {
-  /// What each sealed text begins with: one is found in any output.
+  /// The beginning of each sealed text, by which it is found in any output.
   public static let beginning = "iampass-codes-1."
   private static let version: Int64 = 1
   private static let purpose = "iampass recovery codes"
   private static let pointSize = 65
-  /// Bytes of a sealed text. Ten codes, a user and a host have less than half of it.
+  /// The greatest size of a sealed text in bytes. Ten codes, a user and a host need less than half.
   private static let greatestLength = 4_096
 
-  /// What the computer calls itself. Somebody who knows the receiver's key could have written another one.
+  /// The computer's own name. It is not proof: a person who knows the receiver's key can write any name.
   public let computer: String
   public let user: String
   public let codes: [RecoveryCode]
 
-  /// - Parameter computer: what the receiver is shown.
+  /// - Parameter computer: the computer's name for the receiver.
   public init(computer: String, user: UnixUsername, codes: [RecoveryCode]) {
     self.computer = computer
     self.user = user.text
@@ -54,13 +54,13 @@ public struct SealedCodes: Sendable, Equatable {
 
   // MARK: The receiver's side
 
-  /// Who is to read codes, as the computer that makes them is told: a public key of P-256.
+  /// The receiver of codes: a P-256 public key.
   public struct Receiver: Sendable, Equatable {
     let key: P256PublicKey
-    /// Base64url without padding, so that no shell and no tool changes it.
+    /// The key in Base64url without padding, which shells and tools do not change.
     public var text: String { Base64URL.encode(key.point) }
 
-    /// Nil for any other spelling, and for anything but a key.
+    /// Nil for another spelling, and for texts that are not a key.
     public init?(_ text: String) {
       guard text.utf8.count <= 2 * pointSize, let key = Base64URL.decode(text).flatMap({ P256PublicKey(point: $0) })
       else { return nil }
@@ -70,17 +70,17 @@ public struct SealedCodes: Sendable, Equatable {
     fileprivate init(key: P256PublicKey) { self.key = key }
   }
 
-  /// The private key. It is nowhere but here: with it the texts are lost.
+  /// The private key. It is only here: if it is lost, so are the texts.
   public struct Opener: Sendable {
     private let key: AgreementKey
     public var receiver: Receiver { Receiver(key: key.publicKey) }
 
-    /// A new one.
+    /// Makes a new key.
     public init() throws(RecoveryError) {
       do throws(OfflineError) { key = try AgreementKey.make() } catch { throw .cannotSeal(error) }
     }
 
-    /// Nil for a text that was sealed for another key, that was changed, or that has not ten codes in it.
+    /// Nil for a text that was sealed for another key, was changed, or does not have ten codes.
     public func opened(_ text: String) -> SealedCodes? {
       guard text.hasPrefix(beginning), text.utf8.count <= greatestLength,
         let bytes = Base64URL.decode(String(text.dropFirst(beginning.count))), bytes.count > pointSize,
@@ -109,7 +109,7 @@ public struct SealedCodes: Sendable, Equatable {
     self.codes = codes
   }
 
-  /// The sealed texts in what a program printed, in their order; of one that is too long, no more than shows that it is.
+  /// The sealed texts in a program's output, in order. A text that is too long is cut just beyond the bound.
   public static func texts(in output: String) -> [String] {
     let (bytes, start) = (Array(output.utf8), Array(beginning.utf8))
     var found: [String] = []
@@ -127,7 +127,7 @@ public struct SealedCodes: Sendable, Equatable {
     return found
   }
 
-  /// Whether base64url has the character.
+  /// Whether base64url has this character.
   private static func isOfText(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

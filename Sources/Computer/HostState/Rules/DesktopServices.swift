@@ -3,7 +3,7 @@ public enum DesktopServices {
   /// The administrator's dialog.
   public static let polkit = "polkit-1"
 
-  /// Stands for ``all`` in `services`.
+  /// The name that stands for ``all`` in `services`.
   public static let group = "@desktop"
 
   /// Greeters, the administrator's dialog and lockers, in the order of their listing.
@@ -13,13 +13,13 @@ public enum DesktopServices {
     ServiceTable.names { $0.kind == kind && $0.isOfDesktop }
   }
 
-  /// Further lockers. Nobody has looked at what they tell logind.
+  /// Further lockers. It was not tested what they tell logind.
   public static var untriedLockers: [String] { ServiceTable.names { $0.lockSign == .untried } }
 
   /// Whether ``group`` stands for the service.
   public static func contains(_ service: String) -> Bool { ServiceTable.row(service)?.isOfDesktop == true }
 
-  /// Names with ``group`` replaced by what it stands for.
+  /// The names, with ``group`` replaced by its services.
   public static func expanded(_ names: [String]) -> [String] {
     var found: [String] = []
     for name in names.flatMap({ $0 == group ? all : [$0] }) where !found.contains(name) { found.append(name) }
@@ -31,12 +31,12 @@ public enum DesktopServices {
     ServiceTable.row(service).map { $0.isOfDesktop && $0.caller == .user } ?? false
   }
 
-  /// Whether GDM asks: `gdm-password`, and its like for other ways to sign in.
+  /// Whether GDM asks: `gdm-password`, or a service for another way to sign in.
   ///
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func isGDM(_ service: String) -> Bool { service.hasPrefix("gdm-") }
 
-  /// Whether somebody signs in to a desktop by this service, whose keyring then opens.
+  /// Whether users sign in to a desktop by this service. Their keyring then opens.
   public static func isGreeter(_ service: String) -> Bool {
     isGDM(service) || ServiceTable.row(service)?.kind == .greeter
   }

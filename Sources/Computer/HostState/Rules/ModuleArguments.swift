@@ -2,32 +2,32 @@ import IAMPASSProtocol
 
 /// The words after `pam_iampass.so` in a PAM file.
 ///
-/// No other code reads them: what the module refuses, `iampassctl check` reports by this reader.
+/// Only this reader parses them. So `iampassctl check` reports exactly what the module does not accept.
 public struct ModuleArguments: Sendable, Equatable {
-  /// Every word that is known, for a hint.
+  /// All known words, for a hint.
   public static let grammar =
     "config=PATH timeout=5s–90s prompt=auto|choose|push methods=a,b fail=closed|open password=follows|none keyring debug"
 
-  /// Absolute.
+  /// The configuration's path, which is absolute.
   public private(set) var configurationPath = Configuration.path
-  /// Seconds within ``ApprovalTimeout/bounds``; nil: `approval_timeout` of the configuration.
+  /// The time for an answer in seconds, within ``ApprovalTimeout/bounds``; nil: the configuration's `approval_timeout`.
   public private(set) var timeout: Int64?
   public private(set) var prompt = PromptMode.auto
-  /// An empty list leaves the choice to the service.
+  /// The accepted methods. If the list is empty, the service chooses.
   public private(set) var methods: [AuthenticationMethod] = []
   public private(set) var failsOpen = false
   /// A module after this one asks for a password, so that the user can be sent to its prompt. The module cannot see the
-  /// rest of its stack: the administrator who writes the line says it.
+  /// rest of its stack, so the administrator's line says it.
   public private(set) var passwordFollows = true
   public private(set) var isDebugging = false
-  /// The line asks nobody: it hands a sealed password to modules behind it, see ``KeyringAct``.
+  /// The line does not ask the phone. It gives a sealed password to the modules after it; see ``KeyringAct``.
   public private(set) var servesKeyring = false
   /// Names of words that this version does not know, for a warning.
   public private(set) var unknown: [String] = []
-  /// Words with a known name and a value that it does not take. The module refuses every sign-in then.
+  /// Words with a known name and an invalid value. The module then refuses every sign-in.
   public private(set) var bad: [String] = []
 
-  /// Reads every word, in order; of two with the same name the last good one counts.
+  /// Reads every word, in order; if two have the same name, the last valid one counts.
   public init(reading words: [String]) {
     for word in words {
       let parts = word.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
@@ -47,7 +47,8 @@ public struct ModuleArguments: Sendable, Equatable {
 
   private enum Verdict { case taken, bad, unknown }
 
-  /// A bad value changes nothing. Without key paths, whose types the runtime would make again in each process.
+  /// An invalid value changes nothing. Key paths are not used, because the runtime would build their types in each
+  /// process.
   private mutating func take(_ name: String, _ value: String?) -> Verdict {
     switch name {
     case "config": Self.take(&configurationPath, value) { $0.hasPrefix("/") ? $0 : nil }
@@ -58,7 +59,7 @@ public struct ModuleArguments: Sendable, Equatable {
     case "password": Self.take(&passwordFollows, value) { $0 == "follows" ? true : $0 == "none" ? false : nil }
     case "debug" where value == nil: Self.take(flag: &isDebugging)
     case "keyring" where value == nil: Self.take(flag: &servesKeyring)
-    // `debug=1` is not `debug`; it only costs a log line.
+    // `debug=1` is not `debug`; it is ignored with a log line.
     default: .unknown
     }
   }

@@ -1,4 +1,4 @@
-/// The ways to sign in if the phone cannot be asked; the raw values are the configuration's words.
+/// The ways to sign in if the phone cannot be asked. The raw values are the configuration's words.
 public enum OfflineMethod: String, Sendable, CaseIterable {
   /// Recovery codes, see `RecoveryCodes`.
   case recovery
@@ -6,17 +6,18 @@ public enum OfflineMethod: String, Sendable, CaseIterable {
   case phone
 }
 
-/// `methods_offline`: which of these ways a PAM service takes.
+/// `methods_offline`: the ways that each PAM service allows.
 public struct OfflineMethods: Sendable, Equatable {
   public static let takes = "none, phone, recovery, or SERVICE:phone and the like for single services"
 
-  /// For each service without a word of its own.
+  /// The ways for each service that is not named.
   private var usual: Set<OfflineMethod> = []
   private var ofServices: [String: Set<OfflineMethod>] = [:]
 
   public init() {}
 
-  /// Words between blanks or commas. The words of a service replace the usual ones. Nil for what is not understood.
+  /// Parses words that blanks or commas separate. The words of a service replace the usual ones. Nil if a word is not
+  /// valid.
   public init?(reading text: String) {
     let words = text.utf8.split { KeyValueFile.isBlank($0) || $0 == UInt8(ascii: ",") }.map { String(Substring($0)) }
     guard !words.isEmpty else { return nil }
@@ -24,7 +25,7 @@ public struct OfflineMethods: Sendable, Equatable {
     for word in words {
       let parts = word.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
       let (service, method) = parts.count == 2 ? (parts[0], parts[1]) : ("", word)
-      // A group stands for services by other rules; its words would be those of no service.
+      // A group is not allowed here: its words would not apply to any service.
       guard parts.count == 1 || ServiceNames.read(service) == [service] else { return nil }
       guard method == "none" || OfflineMethod(rawValue: method) != nil,
         said[service, default: []].insert(method).inserted
@@ -35,7 +36,7 @@ public struct OfflineMethods: Sendable, Equatable {
         ofServices[service] = ofServices[service] ?? []
       }
     }
-    // `none` beside a method says nothing clear.
+    // `none` beside a method is a contradiction.
     guard said.values.allSatisfy({ !$0.contains("none") || $0.count == 1 }) else { return nil }
   }
 
@@ -46,20 +47,20 @@ public struct OfflineMethods: Sendable, Equatable {
   /// Whether the service takes recovery codes. Services that ask through the broker never do.
   public func takesCodes(_ service: String) -> Bool { takes(.recovery, service) }
 
-  /// Whether the service takes this way. Services that ask through the broker take none.
+  /// Whether the service allows this way. Services that ask through the broker allow none.
   public func takes(_ method: OfflineMethod, _ service: String) -> Bool {
     contains(method, for: service) && !DesktopServices.asksBroker(service)
   }
 
-  /// Whether any service takes this way.
+  /// Whether any service allows this way.
   public func takesAnywhere(_ method: OfflineMethod) -> Bool {
     usual.contains(method) || ofServices.values.contains { $0.contains(method) }
   }
 
-  /// Whether no service takes any.
+  /// Whether no service allows any way.
   public var isEmpty: Bool { usual.isEmpty && ofServices.values.allSatisfy(\.isEmpty) }
 
-  /// As ``init(reading:)`` takes it.
+  /// The text that ``init(reading:)`` parses.
   public var text: String {
     func words(_ methods: Set<OfflineMethod>) -> [String] {
       methods.isEmpty ? ["none"] : methods.map(\.rawValue).sorted()

@@ -1,6 +1,6 @@
-/// What is known of one PAM service: a row of ``ServiceTable``.
+/// A row of ``ServiceTable``: the facts about one PAM service.
 public struct ServiceRow: Sendable, Equatable {
-  /// What people do by the service.
+  /// What the service is for.
   public enum Kind: Sendable, Equatable {
     /// Signs in to a desktop.
     case greeter
@@ -11,55 +11,55 @@ public struct ServiceRow: Sendable, Equatable {
     case ssh
     /// Signs in at a terminal.
     case console
-    /// Runs a command for users who show who they are.
+    /// Runs a command for users who prove who they are.
     case sudoLike
-    /// The same for users who show that they are another.
+    /// Runs a command for users who prove that they are the target user.
     case suLike
-    /// Root becomes a user, and nobody is asked.
+    /// Makes root a user, without asking.
     case rootsOwn
-    /// Work that runs while nobody is there.
+    /// Runs unattended jobs.
     case job
   }
 
-  /// Whose rights the program has.
+  /// Which rights the program has.
   public enum Caller: Sendable, Equatable {
     case root
-    /// It asks the phone through the broker, because it does not run as root or has no network.
+    /// The program asks the phone through the broker, because it does not run as root or has no network.
     case user
   }
 
-  /// What people see of PAM's conversation while they wait for the phone.
+  /// What users see of PAM's conversation while they wait for the phone.
   public enum Shows: String, Sendable, CaseIterable {
     /// Lines of text, match codes included.
     case text
-    /// Prompts alone. Lines of text wait for the next one, or are never seen.
+    /// Prompts alone. Lines of text appear with the next prompt, or never.
     case prompts
-    /// Neither: nobody could read a match code there.
+    /// Neither lines nor prompts: the user could not read a match code.
     case nothing
   }
 
   /// How the helper sees that a locker has locked.
   public enum LockSign: Sendable, Equatable {
-    /// Not looked for: the locker sets logind's LockedHint, or the service locks no session's screen.
+    /// There is no further sign: the locker sets logind's LockedHint, or the service does not lock screens.
     case usual
-    /// The locker leaves logind's LockedHint alone, and so does swayidle(1), which starts it. It runs while the screen
-    /// is locked, and at no other time.
+    /// The locker runs only while the screen is locked. Neither it nor swayidle(1), which starts it, sets logind's
+    /// LockedHint.
     case runs
-    /// The locker locks if logind asks, leaves logind's LockedHint alone, and runs all the time.
+    /// There is no sign: the locker locks if logind asks, but does not set logind's LockedHint, and runs all the time.
     case silent
-    /// Nobody has looked at what the locker tells logind.
+    /// It was not tested what the locker tells logind.
     case untried
   }
 
-  /// PAM_SERVICE.
+  /// The value of PAM_SERVICE.
   public let name: String
   public let kind: Kind
   public let caller: Caller
   public let shows: Shows
   public let lockSign: LockSign
-  /// Whether the program begins with limits of its own, whatever the caller's are.
+  /// Whether the program sets its own resource limits, whatever the caller's are.
   public let hasOwnLimits: Bool
-  /// Whether `iampassctl check` looks at it also if `services` does not list it.
+  /// Whether `iampassctl check` checks the service even if `services` does not list it.
   public let isUsual: Bool
 
   init(
@@ -75,7 +75,7 @@ public struct ServiceRow: Sendable, Equatable {
     self.isUsual = isUsual
   }
 
-  /// Whether the service opens a session that the helper watches. A locker of which nobody knows counts as one that does.
+  /// Whether the service opens a session that the helper watches. An untested locker counts as one that does.
   public var opensSession: Bool {
     switch kind {
     case .greeter, .ssh, .console, .job: true
@@ -84,22 +84,23 @@ public struct ServiceRow: Sendable, Equatable {
     }
   }
 
-  /// Whether the phone is asked without a match code: a program that can show none, of the very user who is asked for.
+  /// Whether the phone is asked without a match code: the program cannot show one, and belongs to the very user who is
+  /// asked for.
   ///
-  /// Others could begin a request without that user's knowledge: from the network, by sudo, or as another user. There the
-  /// digits show that the phone's user looks at the program that asks.
+  /// Others could begin a request without that user's knowledge: from the network, by sudo, or as another user. For
+  /// those, the digits prove that the phone's user sees the program that asks.
   ///
   /// - Parameters:
-  ///   - callerUID: of the program, as the kernel says. 0 is root, which asks for anybody.
+  ///   - callerUID: the program's uid, from the kernel. 0 is root, which may ask for any user.
   ///   - uid: the user who is asked for.
   public func asksWithoutCode(callerUID: UInt32, for uid: UInt32) -> Bool {
     kind == .locker && shows == .nothing && callerUID != 0 && callerUID == uid
   }
 
-  /// Whether the service never asks who somebody is.
+  /// Whether the service never authenticates users.
   public var asksNobody: Bool { kind == .rootsOwn || kind == .job }
 
-  /// Whether ``DesktopServices/group`` stands for it.
+  /// Whether ``DesktopServices/group`` includes the service.
   var isOfDesktop: Bool {
     switch kind {
     case .greeter, .dialog: true

@@ -1,16 +1,16 @@
 import HostSystem
 
-/// The PAM services that are known, one row each. The module, the helper, the broker and `iampassctl` all ask here.
+/// The known PAM services, one row each. The module, the helper, the broker and `iampassctl` all use this table.
 ///
-/// A list, not a set or a dictionary: the runtime makes their types again in each process, which takes a sign-in longer
-/// than all of these comparisons.
+/// It is a list, and not a set or a dictionary. The runtime builds their types in each process, which takes a sign-in
+/// longer than these comparisons.
 public enum ServiceTable {
   public static let rows = [
     ServiceRow("sudo", .sudoLike, hasOwnLimits: true, isUsual: true),
     ServiceRow("sudo-i", .sudoLike, hasOwnLimits: true, isUsual: true),
     ServiceRow("doas", .sudoLike),
     ServiceRow("login", .console, hasOwnLimits: true, isUsual: true),
-    // OpenSSH up to 10.2 holds information back until the next prompt.
+    // OpenSSH up to 10.2 delays lines of text until the next prompt.
     ServiceRow(SSHServer.usualService, .ssh, shows: .prompts, hasOwnLimits: true, isUsual: true),
     ServiceRow("su", .suLike, isUsual: true),
     ServiceRow("su-l", .suLike),
@@ -48,12 +48,11 @@ public enum ServiceTable {
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func row(_ service: String) -> ServiceRow? { rows.first { $0.name == service } }
 
-  /// Whether the service opens a session that the helper watches; so it is held of one that is not known.
+  /// Whether the service opens a session that the helper watches; an unknown service counts as one that does.
   ///
-  /// The module, the helper and `iampassctl check` all ask here: a service that one of them watched and another did not
-  /// would have a session that nobody ends.
+  /// The module, the helper and `iampassctl check` all use this answer. If they differed, a session could go unwatched.
   public static func opensSession(_ service: String) -> Bool { row(service)?.opensSession ?? true }
 
-  /// Names of the rows for which something holds, in the table's order.
+  /// Names of the rows for which `holds` is true, in the table's order.
   public static func names(where holds: (ServiceRow) -> Bool) -> [String] { rows.filter(holds).map(\.name) }
 }

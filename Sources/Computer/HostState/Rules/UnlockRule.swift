@@ -2,23 +2,23 @@ import HostSystem
 
 /// Which locked screens ask the phone although `services` does not list their PAM service: `unlock` of `iampass.conf`.
 public enum UnlockPolicy: String, Sendable, CaseIterable {
-  /// None: `services` alone decides.
+  /// No screens: only `services` decides.
   case off
-  /// Those that the helper locked because the phone left, until the phone has approved once.
+  /// Screens that the helper locked because the phone left, until the phone has approved once.
   case walkaway
-  /// All that ``UnlockRule`` knows as locked.
+  /// All screens that ``UnlockRule`` knows to be locked.
   case approved
 }
 
 /// Whether a sign-in opens a locked screen, and so asks the phone by ``UnlockPolicy``.
 ///
-/// It opens nothing by itself: the phone's approval is asked for, and goes to the program that asked.
+/// It does not open a screen by itself: the program that asks gets the phone's approval.
 public struct UnlockRule: Sendable {
   /// The program that asks.
   public enum Caller: Sendable, Equatable {
-    /// A program of the user's own, and where the kernel says that the program runs.
+    /// A program of the user, and the units that the kernel says it runs in.
     case user(ProcessUnits)
-    /// A program of root's, and the seat that it names (`XDG_SEAT` of PAM's environment).
+    /// A program of root, and the seat that it names (`XDG_SEAT` in PAM's environment).
     case root(seat: String?)
   }
 
@@ -29,10 +29,10 @@ public struct UnlockRule: Sendable {
   /// The session whose screen is opened; nil if the phone is not asked.
   ///
   /// - Parameters:
-  ///   - service: PAM_SERVICE, as the program has it.
-  ///   - uid: the user who asks for themselves, or whom root names.
-  ///   - sessions: what logind wrote down.
-  ///   - away: what the helper locked because a phone left.
+  ///   - service: the program's PAM_SERVICE.
+  ///   - uid: the user who asks, or whom root names.
+  ///   - sessions: the sessions in logind's files.
+  ///   - away: the screens that the helper locked because a phone left.
   public func session(
     opensFor service: String, of uid: UInt32, by caller: Caller, in sessions: [LogindSession], away: [AwayLock]
   ) -> LogindSession? {
@@ -49,9 +49,9 @@ public struct UnlockRule: Sendable {
 }
 
 extension UnlockRule.Caller {
-  /// Root's programs ask for many things: only those that are known to unlock count. GDM signs in by the same service
-  /// that unlocks, also for a screen elsewhere, which has no seat. A user's program can name any service, and the
-  /// helper's note may be of a locker that nobody knows here.
+  /// Root's programs ask for many purposes, so only those that are known to unlock count. GDM uses one service to sign
+  /// in and to unlock, also for a remote screen, which has no seat. A user's program may name any service, because the
+  /// screen that the helper locked may have a locker that is not in the table.
   fileprivate func mayUnlock(_ service: String) -> Bool {
     switch self {
     case .user: true
@@ -60,8 +60,8 @@ extension UnlockRule.Caller {
     }
   }
 
-  /// Whether the program stands in this session. Lockers of GNOME and KDE run in the user's service manager. Root's
-  /// programs run elsewhere, and must not name another seat.
+  /// Whether the program belongs to this session. Lockers of GNOME and KDE run in the user's service manager. Root's
+  /// programs run outside the session, and must not name another seat.
   public func belongs(to session: LogindSession) -> Bool {
     switch self {
     case .user(let units):
@@ -72,7 +72,7 @@ extension UnlockRule.Caller {
 }
 
 extension LogindSession {
-  /// Whether this is a local session of the user's that is on the screen just now.
+  /// Whether this is a local session of the user that is now in front at its seat.
   public func isInFront(of uid: UInt32) -> Bool {
     self.uid == uid && isActive && isSignIn && !isRemote && !isClosing
   }

@@ -3,11 +3,11 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Why nobody knows whose phones sign this computer's list. No list is taken then.
+/// Why it is not known whose phones sign this computer's list. No list is taken then.
 public enum FleetError: Error, Sendable, Equatable {
   case file(FileError)
   case damaged(path: String)
-  /// Beside a list that administrators signed for this credential: that one was not the service's word alone.
+  /// The file is missing although there is a list that administrators signed for this credential.
   case missing(path: String)
 
   public var explanation: String {
@@ -19,11 +19,12 @@ public enum FleetError: Error, Sendable, Equatable {
   }
 }
 
-/// Whose phones sign this computer's list of users, and which list that is: `state_dir/service/administrators.MARK`, which
-/// `iampassctl join` writes by a code of the second form. The set in it only goes forward.
+/// The administrators whose phones sign this computer's list of users, and which list that is:
+/// `state_dir/service/administrators.MARK`, which `iampassctl join` writes for a code of the second form. Its set of
+/// administrators only moves forward.
 ///
-/// MARK is made of the credential's id. Each credential has a file of its own: a computer that joins again has those of
-/// both until the new credential is there, and the one in force finds its own at each moment.
+/// MARK is made from the credential's id. Each credential has its own file. A computer that joins again has both files
+/// until the new credential is there, so the credential in force always finds its own.
 public struct Fleet: Sendable, Equatable {
   private static let prefix = "administrators."
   /// Characters of MARK.
@@ -32,7 +33,7 @@ public struct Fleet: Sendable, Equatable {
 
   /// The id of this computer's credential.
   public let credential: String
-  /// With the newest set that this computer has seen.
+  /// The anchor, with the newest set that this computer has seen.
   public let anchor: FleetAnchor
 
   public init(credential: String, anchor: FleetAnchor) {
@@ -42,7 +43,7 @@ public struct Fleet: Sendable, Equatable {
 
   public var administrators: AdministratorSet { anchor.administrators }
 
-  /// After the next set was verified.
+  /// The fleet with the next set, after that set was verified.
   func following(_ next: AdministratorSet) -> Fleet? {
     FleetAnchor(administrators: next, application: anchor.application, group: anchor.group).map {
       Fleet(credential: credential, anchor: $0)
@@ -55,7 +56,7 @@ public struct Fleet: Sendable, Equatable {
 
   static func path(in folder: String, credential: String) -> String { folder + "/" + name(of: credential) }
 
-  /// What is kept for the credential; nil if nothing is: this computer believes the service.
+  /// The fleet that is kept for the credential; nil if there is none, and this computer trusts the service.
   ///
   /// - Parameter folder: `state_dir/service`.
   public static func kept(in folder: String, credential: String) throws(FleetError) -> Fleet? {
@@ -74,7 +75,7 @@ public struct Fleet: Sendable, Equatable {
 
   /// Whether a list is kept that administrators signed for the credential.
   ///
-  /// - Throws: where that cannot be seen.
+  /// - Throws: if that cannot be read.
   private static func hasSignedList(in folder: String, of credential: String) throws(FleetError) -> Bool {
     let path = SignedUsers.Place(folder: folder).phones
     var heading: ListHeading?
@@ -95,10 +96,10 @@ public struct Fleet: Sendable, Equatable {
     JSON.object(["credential": .string(credential), "fleet": anchor.json]).encoded() + [UInt8(ascii: "\n")]
   }
 
-  /// Whole or not at all. Others may read it: it has public keys.
+  /// Writes the file whole or not at all. Others may read it, because it has only public keys.
   ///
-  /// - Parameter state: the folder that outlives a start of the computer.
-  /// - Returns: what is kept now: a later set of the same fleet stays.
+  /// - Parameter state: the folder that outlives a restart of the computer.
+  /// - Returns: what is kept now. A later set of the same fleet stays.
   public func write(in state: RunFolder) throws(FileError) -> Fleet {
     let folder = try state.folder("service")
     let path = Self.path(in: folder, credential: credential)
@@ -113,7 +114,7 @@ public struct Fleet: Sendable, Equatable {
     return self
   }
 
-  /// Removes what is kept for other credentials than these. Does not make the folder.
+  /// Removes the files of other credentials than these. Does not make the folder.
   public static func forget(except credentials: [String], in state: RunFolder) throws(FileError) {
     let folder = state.path + "/service"
     guard let entries = opendir(folder) else {
@@ -136,7 +137,7 @@ public struct Fleet: Sendable, Equatable {
 }
 
 extension HostSetup {
-  /// What is kept for the credential in force; nil if nothing is.
+  /// The fleet of the credential in force; nil if there is none.
   public func fleet(of credential: String) throws(FleetError) -> Fleet? {
     try Fleet.kept(in: configuration.stateFolder + "/service", credential: credential)
   }

@@ -9,10 +9,11 @@ public struct ListedPhones {
   let own: PinnedPhones
   let listed: PinnedPhones
 
-  /// Whether the list has the phone that opened a session of this user; nil if that is not known, or if the list does not
-  /// count for the user. If the system does not say who the user is, nobody is logged out for that.
+  /// Whether the list has the phone that opened a session of this user; nil if that is not known, or if the list does
+  /// not count for the user. It is nil if the system does not say who the user is, so that no session ends for that
+  /// reason.
   ///
-  /// Only for a phone that is not in it the system is asked about the user, which may take it long.
+  /// The system is asked about the user only if the list does not have the phone. That may take long.
   public func has(_ phone: ApprovingPhone, of user: UnixUsername) -> Bool? {
     guard let phones = try? listed.phones(of: user) else { return nil }
     if phone.isAmong(phones) { return true }

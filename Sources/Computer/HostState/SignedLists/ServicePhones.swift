@@ -10,14 +10,14 @@ public struct ServicePhones: Sendable {
   let selection: UserSelection
   let sharing: SharedTokens
 
-  /// The user's phones, for a user whose token is the service's too: named in no file of this computer's own, and allowed
-  /// by `users_from_service`. None without a list of this computer's credential.
+  /// The phones of a user who comes from the service: not named in this computer's own files, and allowed by
+  /// `users_from_service`. None without a list of this computer's credential.
   func phones(of user: UnixUsername) throws(PinnedPhonesError) -> [PinnedPhone] {
     guard try takes(user) else { return [] }
     return try PinnedPhones(parsing: lines(beginning: TokenSearch.key(of: user)) ?? []).phones(of: user)
   }
 
-  /// Whether this computer takes the user, and the token, from the service.
+  /// Whether this computer takes the user and the token from the service.
   func takes(_ user: UnixUsername) throws(PinnedPhonesError) -> Bool {
     do throws(UserLookupError) {
       guard let known = try SystemUser.find(named: user), known.name == user, try selection.includes(known) else {
@@ -27,7 +27,7 @@ public struct ServicePhones: Sendable {
     return !isNamedHere(user)
   }
 
-  /// A file that cannot be used may name everybody.
+  /// An unreadable file counts as one that names the user.
   private func isNamedHere(_ user: UnixUsername) -> Bool {
     do throws(UserTokensError) {
       return try UserTokens.token(of: user, inFile: usersPath, sharing: sharing) != nil
@@ -42,7 +42,8 @@ public struct ServicePhones: Sendable {
     try lines(beginning: []).map { PinnedPhones(parsing: $0) }
   }
 
-  /// The lines that begin so; nil without a list of this computer's credential. In pieces: there may be megabytes.
+  /// The lines that begin with these bytes; nil without a list of this computer's credential. The file is read in
+  /// pieces, because it may have megabytes.
   private func lines(beginning key: [UInt8]) throws(PinnedPhonesError) -> [UInt8]? {
     var heading: ListHeading?
     let own = try? ServiceCredential(path: credentialsPath)

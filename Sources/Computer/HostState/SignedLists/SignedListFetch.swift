@@ -2,30 +2,31 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// How a signed list is fetched, page by page: what to ask next, and what became of it. Knows no network, clock or file.
+/// Fetches a signed list page by page: it gives the next question and takes the page. It does not use network, clock or
+/// files.
 public struct SignedListFetch: Sendable {
   public enum Step: Sendable {
     case ask(UserListQuestion)
-    /// The administrators are these from now on: to be kept, before the next question is asked.
+    /// The new administrators, which must be kept before the next question.
     case administrators(Fleet)
-    /// The list has these users now.
+    /// The list is complete and has these users.
     case done(SignedUsers, removed: [String], lostPhones: [String])
-    /// It is as it was.
+    /// The list has not changed.
     case unchanged
     /// No administrator of the set in force has signed a list that this computer could take.
     case nothingSigned
     case refused(Refusal)
   }
 
-  /// Why a list is not taken. The last one goes on being used.
+  /// Why a list is not valid. The last one stays in use.
   public enum Refusal: Sendable, Equatable {
     case older
     case otherApplication
-    /// The first page of a list says nothing of who signed it.
+    /// The first page of a list has no signature.
     case notSigned
     case badProof(DocumentRefusal)
     case badAdministrators(DocumentRefusal)
-    /// An entry that does not fit the question or the entries before.
+    /// An entry does not match the question or the entries before it.
     case badEntry
     /// The users are not those that were signed.
     case otherUsers
@@ -33,7 +34,7 @@ public struct SignedListFetch: Sendable {
     case tooManyPages
     case neverEnds
 
-    /// A few words, for the log.
+    /// The reason in a few words, for the log.
     public var explanation: String {
       switch self {
       case .older: "its version is older than the one that this computer has"
@@ -53,11 +54,11 @@ public struct SignedListFetch: Sendable {
 
   /// What this computer has of the list.
   public struct Known: Sendable {
-    /// Nil: nothing whole.
+    /// The kept version; nil if no complete list is kept.
     let version: UserListVersion?
-    /// Nothing lower is taken.
+    /// Lower versions are not taken.
     let floor: UserListVersion?
-    /// Reads it when it is needed.
+    /// Reads the kept list when it is needed.
     let load: @Sendable () -> SignedUsers?
 
     init(version: UserListVersion?, floor: UserListVersion?, load: @escaping @Sendable () -> SignedUsers?) {
@@ -74,16 +75,16 @@ public struct SignedListFetch: Sendable {
     }
   }
 
-  /// A list that changes between two pages is begun again this often.
+  /// The most restarts. A list that changes between two pages is fetched from the beginning.
   private static let greatestRestarts = 5
-  /// Pages of one list, those before a restart too: several times as many as the largest list has.
+  /// The most pages, including those before a restart: several times the pages of the largest list.
   private static let greatestPages = 10_000
 
   private let known: Known
   private let origin: String
   private let verifier: any SignatureVerifier
   private var fleet: Fleet
-  /// What the pages so far have made, and what it has to be in the end.
+  /// The users of the pages so far, and what the complete list must be.
   private var list: (users: SignedUsers, isToBe: UserListHead.List)?
   private var question: UserListQuestion
   private var last = ""
@@ -105,7 +106,7 @@ public struct SignedListFetch: Sendable {
       signed: UserListQuestion.Signed(epoch: version?.epoch ?? 0, administrators: fleet.administrators.number))
   }
 
-  /// The question whose page is to come next.
+  /// The question for the next page.
   public var next: UserListQuestion { question }
 
   public mutating func took(_ page: SignedListPage) -> Step {
@@ -117,12 +118,12 @@ public struct SignedListFetch: Sendable {
     guard reply.number > 0 else { return .nothingSigned }
     let version = UserListVersion(epoch: reply.epoch, number: reply.number)
     if let floor = known.floor, version < floor { return .refused(.older) }
-    // Another list of this version would be one that another phone signed, or an older one.
+    // There is no other list to take of this version: it would be one that another phone signed, or an older one.
     guard version != known.version else { return .unchanged }
     return first(reply, version)
   }
 
-  /// One after the other, each signed by a key of the set before.
+  /// Takes sets of administrators one after the other. Each is signed by a key of the set before it.
   private mutating func administrators(_ reply: SignedUserListReply) -> Step {
     for next in reply.administrators {
       guard let proof = next.proof else { return .refused(.badAdministrators(.approval(.missing))) }
@@ -137,7 +138,7 @@ public struct SignedListFetch: Sendable {
     return .administrators(fleet)
   }
 
-  /// - Parameter former: sets that lead to the one in force by their digests: no signature of these is needed.
+  /// - Parameter former: earlier sets, which lead to the one in force by their digests. They need no signature.
   private func check(former: [AdministratorSet] = []) -> DocumentCheck {
     DocumentCheck(set: fleet.administrators, former: former, origin: origin, verifier: verifier)
   }
@@ -151,7 +152,7 @@ public struct SignedListFetch: Sendable {
     let isToBe = head.list(of: fleet.anchor.group)
     var lines: [String: UserListLine] = [:]
     if reply.since > 0 {
-      // What changed since a list that is not here says nothing.
+      // Changes since a list that is not kept here are of no use.
       guard reply.since == question.since, let former = known.load() else { return wholeList() }
       lines = former.lines
     }
@@ -167,7 +168,7 @@ public struct SignedListFetch: Sendable {
 
   private mutating func take(_ reply: SignedUserListReply) -> Step {
     for change in reply.changes {
-      // Each page goes on after the one before, so that no entry is left out or comes twice.
+      // Each page continues after the last one, so that no entry is missing or comes twice.
       guard last.utf8.lexicographicallyPrecedes(change.name.utf8) else { return .refused(.badEntry) }
       list?.users.take(change)
       last = change.name

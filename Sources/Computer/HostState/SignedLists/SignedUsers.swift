@@ -2,14 +2,14 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The users of a list that an administrator's phone has signed, as they are kept in `state_dir/service/users` and
-/// `phones`, each with a first line that says for which credential and in which version.
+/// The users of a list that an administrator's phone has signed. They are kept in `state_dir/service/users` and
+/// `phones`. The first line of each file has the credential and the version.
 public struct SignedUsers: Sendable, Equatable {
   /// The id of this computer's credential.
   public let credential: String
   public let version: UserListVersion
   public private(set) var lines: [String: UserListLine] = [:]
-  /// Bytes of the users' lines.
+  /// The size of the users' lines in bytes.
   private var size = 0
 
   /// Where a list is kept.
@@ -23,7 +23,7 @@ public struct SignedUsers: Sendable, Equatable {
     }
   }
 
-  /// An empty list, or the lines of one before.
+  /// Makes an empty list, or one with the lines of an earlier list.
   init(credential: String, version: UserListVersion, lines: [String: UserListLine] = [:]) {
     self.credential = credential
     self.version = version
@@ -31,8 +31,8 @@ public struct SignedUsers: Sendable, Equatable {
     size = lines.values.reduce(0) { $0 + Self.size(of: $1) }
   }
 
-  /// What is kept; nil if nothing whole is: the two files are of different versions if writing was broken off. The list
-  /// is then fetched as a whole.
+  /// Reads the kept list; nil if it is not complete. The two files have different versions if writing was interrupted.
+  /// The whole list is then fetched again.
   public init?(_ place: Place, credential: String) {
     guard let users = Self.read(place.users), let phones = Self.read(place.phones),
       let heading = ListHeading(.users, beginning: users), heading.credential == credential,
@@ -53,13 +53,14 @@ public struct SignedUsers: Sendable, Equatable {
     try? SecureFile.read(path, privacy: .secret, limit: UserTokens.greatestSize)
   }
 
-  /// The version of what is kept; nil if that is not whole.
+  /// The version of the kept list; nil if it is not complete.
   public static func version(_ place: Place, credential: String) -> UserListVersion? {
     let found = versions(place, credential)
     return found.count == 2 && found[0] == found[1] ? found[0] : nil
   }
 
-  /// The highest version that was kept here: of both files, if writing was broken off. Nothing lower is taken.
+  /// The highest version that was kept here: the higher of both files if writing was interrupted. Lower versions are
+  /// not taken.
   public static func floor(_ place: Place, credential: String) -> UserListVersion? {
     versions(place, credential).max()
   }
@@ -82,17 +83,17 @@ public struct SignedUsers: Sendable, Equatable {
     lines[name] = line
   }
 
-  /// Bytes of the user's lines in both files, and some more.
+  /// An upper bound of the user's lines in both files, in bytes.
   private static func size(of line: UserListLine) -> Int {
     line.phones.reduce(2 * line.name.utf8.count + line.token.exposedBytes.count + 2) {
       $0 + line.name.utf8.count + $1.fields.utf8.count + 2
     }
   }
 
-  /// Whether the files can have all of it. A service that says more and more fills no memory.
+  /// Whether the list fits into the files. The bound keeps a service from filling the memory.
   var fits: Bool { lines.count <= UserListHead.greatestUserCount && size <= PinnedPhones.greatestSize }
 
-  /// Whether this is what the head says of it.
+  /// Whether this list is the one that the head describes.
   func isList(_ list: UserListHead.List) -> Bool {
     guard Int64(lines.count) == list.count, let digest = UserListLine.digest(of: Array(lines.values)) else {
       return false
@@ -107,9 +108,10 @@ public struct SignedUsers: Sendable, Equatable {
     return Array(([heading] + lines).joined(separator: "\n").utf8) + [UInt8(ascii: "\n")]
   }
 
-  /// Whole or not at all; root's alone. The helper and `iampassctl join` may write at the same moment.
+  /// Writes the files whole or not at all. Only root can read them. The helper and `iampassctl join` may write at the
+  /// same moment.
   ///
-  /// The phones are first: at no moment, and after no crash, is a phone taken that the list in `users` has no more.
+  /// The phones are written first. So no phone is trusted that the list in `users` no longer has, even after a crash.
   ///
   /// - Returns: false if a newer list of the same credential is kept, which stays.
   public func write(in state: RunFolder) throws(FileError) -> Bool {
@@ -132,7 +134,7 @@ public struct SignedUsers: Sendable, Equatable {
     former.lines.keys.filter { lines[$0] == nil }.sorted()
   }
 
-  /// Phones of `former`, `user:id`, whose keys this list does not have, of users whom it still has.
+  /// Phones of `former`, as `user:id`, whose user is still in this list but whose key is not.
   func lostPhones(since former: SignedUsers) -> [String] {
     former.lines.values.flatMap { line in
       guard let now = lines[line.name] else { return [String]() }
@@ -147,7 +149,7 @@ public struct SignedUsers: Sendable, Equatable {
 private struct PhoneLines {
   private(set) var phones: [String: [PinnedPhone]] = [:]
 
-  /// Nil if one cannot be read: the files that are kept here have no such lines.
+  /// Nil if a line is not valid: the kept files have no such lines.
   init?(parsing bytes: [UInt8]) {
     for line in bytes.split(separator: UInt8(ascii: "\n")) where line.first != UInt8(ascii: "#") {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),

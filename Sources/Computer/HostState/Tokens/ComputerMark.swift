@@ -2,20 +2,21 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What shows the service that this computer is the one that used its credential before: a random mark, kept in
-/// `state_dir/service/mark`, that is renewed when the helper connects again. A copy of the disk renews the same mark, and
-/// the service notices when both go on.
+/// Shows the service that this computer is the one that used its credential before. It is a random mark in
+/// `state_dir/service/mark`, which is renewed when the helper connects again. A copy of the disk renews the same mark,
+/// and the service notices that both are in use.
 public struct ComputerMark: Sendable, Equatable {
   private static let greatestSize = 1_024
 
   /// The id of this computer's credential.
   public let credential: String
-  /// The service knows it.
+  /// The mark that the service knows.
   public private(set) var confirmed: String?
-  /// It takes the place of the confirmed one, and the service may not know it yet.
+  /// The mark that replaces the confirmed one. The service may not know it yet.
   public private(set) var pending: String?
 
-  /// As it is kept; a new one if nothing is, or for another credential, or if the file is damaged.
+  /// Reads the kept mark. Makes an empty one if there is none, if it is for another credential, or if the file is
+  /// damaged.
   public init(path: String, credential: String) {
     self.credential = credential
     guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: Self.greatestSize),
@@ -25,16 +26,16 @@ public struct ComputerMark: Sendable, Equatable {
     pending = json["pending"]?.string
   }
 
-  /// What a question tells; nil before the first mark.
+  /// What a question sends; nil before the first mark.
   public var told: UserListQuestion.Mark? {
     if let pending { return UserListQuestion.Mark(mark: pending, former: confirmed) }
     return confirmed.map { UserListQuestion.Mark(mark: $0, former: nil) }
   }
 
-  /// Draws a new mark, unless the last one may not have arrived: that one is told again.
+  /// Makes a new mark, unless the last one may not have arrived. That one is then sent again.
   ///
-  /// - Parameter state: the folder that outlives a start of the computer.
-  /// - Throws: if it cannot be kept. Then nothing is changed.
+  /// - Parameter state: the folder that outlives a restart of the computer.
+  /// - Throws: if the mark cannot be kept. Then nothing changes.
   public mutating func renew(in state: RunFolder) throws(FileError) {
     guard pending == nil, let drawn = Digest.randomIdentifier() else { return }
     var renewed = self
@@ -43,7 +44,7 @@ public struct ComputerMark: Sendable, Equatable {
     self = renewed
   }
 
-  /// The service has answered a question that told this mark.
+  /// Notes that the service has answered a question with this mark.
   public mutating func confirm(_ mark: String, in state: RunFolder) throws(FileError) {
     guard mark == pending else { return }
     confirmed = mark

@@ -1,7 +1,7 @@
 import HostSystem
 import IAMPASSClient
 
-/// The first line of a file that is kept of the service's list: what it is, for which credential, in which version.
+/// The first line of a kept file of the service's list: its kind, its credential and its version.
 struct ListHeading: Equatable {
   enum Content: String {
     case users
@@ -19,7 +19,7 @@ struct ListHeading: Equatable {
     self.version = version
   }
 
-  /// The first line of a file; nil if that says something else.
+  /// Parses the first line of a file; nil if it has another form.
   init?(_ content: Content, beginning text: some Sequence<UInt8>) {
     let line = String(decoding: text.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
     let words = line.split(separator: " ").map(String.init)
@@ -31,7 +31,7 @@ struct ListHeading: Equatable {
       content, credential: String(words[3].dropFirst(4)), version: UserListVersion(epoch: epoch, number: number))
   }
 
-  /// The first line of what is kept at this path; nil if that cannot be read.
+  /// Reads the first line of the file at this path; nil if it cannot be read.
   init?(_ content: Content, of path: String) {
     var found: ListHeading?
     guard let file = try? PieceFile(path, privacy: .secret, limit: UserTokens.greatestSize),

@@ -2,17 +2,17 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The users that the service lists for this computer, as they are kept in `state_dir/service/users`: the first line says for
-/// which credential and in which version, and then a line `name:token` a user, as in `/etc/iampass/users`.
+/// The users that the service lists for this computer. They are kept in `state_dir/service/users`. The first line has
+/// the credential and the version. Then follows a line `name:token` for each user, as in `/etc/iampass/users`.
 public struct ServiceUsers: Sendable {
-  /// The greatest number of users: a list of more is refused.
+  /// The greatest number of users. A longer list is not taken.
   public static let greatestCount = 100_000
 
   /// The id of this computer's credential.
   public let credential: String
   public private(set) var version: UserListVersion
   public private(set) var tokens: [String: Secret] = [:]
-  /// Bytes of the users' lines.
+  /// The size of the users' lines in bytes.
   private var size = 0
 
   /// An empty list.
@@ -21,8 +21,8 @@ public struct ServiceUsers: Sendable {
     self.version = version
   }
 
-  /// What is kept; nil if nothing is, or for another credential, or if the file is damaged: the list is then fetched as
-  /// a whole.
+  /// Reads the kept list; nil if there is none, if it is for another credential, or if the file is damaged. The whole
+  /// list is then fetched again.
   public init?(path: String, credential: String) {
     guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: UserTokens.greatestSize),
       let heading = ListHeading(.users, beginning: bytes), heading.credential == credential,
@@ -33,10 +33,10 @@ public struct ServiceUsers: Sendable {
     for (user, token) in entries { set(token, of: user.text) }
   }
 
-  /// The user's token for a sign-in, as ``UserTokens/token(of:inFile:sharing:isRoot:)``; nil if the list is of another
-  /// credential: this computer's own was not fetched yet.
+  /// The user's token for a sign-in, as ``UserTokens/token(of:inFile:sharing:isRoot:)``; nil if the list is for another
+  /// credential, because this computer's own was not fetched yet.
   ///
-  /// The first line and the user's are of one file, whatever takes its place meanwhile.
+  /// The first line and the user's line are from one file, even if another file replaces it meanwhile.
   public static func token(
     of user: UnixUsername, inFile path: String, for credential: String, sharing: SharedTokens
   ) throws(UserTokensError) -> Secret? {
@@ -61,17 +61,18 @@ public struct ServiceUsers: Sendable {
     return Array(([firstLine] + lines).joined(separator: "\n").utf8) + [UInt8(ascii: "\n")]
   }
 
-  /// Whether a users file can have all of it.
+  /// Whether the list fits into a users file.
   fileprivate var fits: Bool { tokens.count <= Self.greatestCount && bytesCount <= UserTokens.greatestSize }
 
   private var firstLine: String { ListHeading(.users, credential: credential, version: version).line }
 
   private var bytesCount: Int { firstLine.utf8.count + 1 + size }
 
-  /// Whole or not at all; root's alone. The helper and `iampassctl join` may write at the same moment.
+  /// Writes the file whole or not at all. Only root can read it. The helper and `iampassctl join` may write at the same
+  /// moment.
   ///
-  /// - Parameter state: the folder that outlives a start of the computer.
-  /// - Returns: what is kept now: a newer list of the same credential stays.
+  /// - Parameter state: the folder that outlives a restart of the computer.
+  /// - Returns: what is kept now. A newer list of the same credential stays.
   public func write(in state: RunFolder) throws(FileError) -> ServiceUsers {
     let path = try state.folder("service") + "/users"
     guard fits else { throw FileError(.tooLarge, path: path) }
@@ -89,7 +90,7 @@ public struct ServiceUsers: Sendable {
     tokens[name] = token
   }
 
-  /// Takes one change; false for a name or token that a users file cannot have.
+  /// Applies one change; false if its name or token is not valid in a users file.
   fileprivate mutating func take(_ change: UserListReply.Change) -> Bool {
     guard let name = UnixUsername(validating: change.name), name.text.utf8.first != UInt8(ascii: "#") else {
       return false
@@ -106,18 +107,18 @@ public struct ServiceUsers: Sendable {
   fileprivate mutating func stand(at version: UserListVersion) { self.version = version }
 }
 
-/// How a list is fetched, page by page: what to ask next, and what became of it. Knows no network, clock or file.
+/// Fetches a list page by page: it gives the next question and takes the page. It does not use network, clock or files.
 public struct UserListFetch: Sendable {
   public enum Step: Sendable {
     case ask(UserListQuestion)
-    /// The list has these users now.
+    /// The list is complete and has these users.
     case done(ServiceUsers, removed: [String])
-    /// It is as it was.
+    /// The list has not changed.
     case unchanged
     case refused(Refusal)
   }
 
-  /// Why a list is not taken. The last one goes on being used.
+  /// Why a list is not valid. The last one stays in use.
   public enum Refusal: String, Sendable, Equatable {
     case older = "its version is older than the one that this computer has"
     case badEntry = "it has an entry that is not a user's"
@@ -128,12 +129,12 @@ public struct UserListFetch: Sendable {
     case neverEnds = "it changes while it is read"
   }
 
-  /// A list that changes between two pages is begun again this often.
+  /// The most restarts. A list that changes between two pages is fetched from the beginning.
   private static let greatestRestarts = 5
-  /// Pages of one list, those before a restart too: several times as many as the largest list has.
+  /// The most pages, including those before a restart: several times the pages of the largest list.
   private static let greatestPages = 2_000
 
-  /// As this computer has it; nil: it has none.
+  /// The list that this computer has; nil if it has none.
   private let known: ServiceUsers?
   private let credential: String
   private var list: ServiceUsers?
@@ -148,7 +149,7 @@ public struct UserListFetch: Sendable {
     question = UserListQuestion(since: self.known?.version.number ?? 0, after: "")
   }
 
-  /// The question whose page is to come next.
+  /// The question for the next page.
   public var next: UserListQuestion { question }
 
   public mutating func took(_ page: UserListPage) -> Step {
@@ -160,7 +161,7 @@ public struct UserListFetch: Sendable {
     if let known, question.after.isEmpty, version == known.version, reply.since > 0 {
       return reply.changes.isEmpty && reply.count == Int64(known.tokens.count) ? .unchanged : wholeList()
     }
-    // What changed since a version of another history says nothing.
+    // Changes since a version of another history are of no use.
     if reply.since > 0, known?.version.epoch != page.epoch { return wholeList() }
     if question.after.isEmpty {
       list = reply.since > 0 ? known : ServiceUsers(credential: credential, version: version)
@@ -169,7 +170,7 @@ public struct UserListFetch: Sendable {
     }
     guard list?.version == version else { return again() }
     for change in reply.changes {
-      // Each page goes on after the one before, so that no entry is left out or comes twice.
+      // Each page continues after the last one, so that no entry is missing or comes twice.
       guard last.utf8.lexicographicallyPrecedes(change.name.utf8), list?.take(change) == true else {
         return .refused(.badEntry)
       }

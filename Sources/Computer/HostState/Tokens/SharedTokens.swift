@@ -10,20 +10,20 @@ public enum SharedTokens: String, Sendable, CaseIterable {
   /// Such users are signed in, unless root is among them.
   case allowed
 
-  /// Users who may have one token; each is looked up in the system, to see whether it is root.
+  /// The most users who may share one token. Each is looked up in the system, to see whether it is root.
   public static let greatestCount = 32
 
   /// Why a user's token does not sign in; nil if it does.
   ///
   /// - Parameters:
-  ///   - holders: all who have it, or more than ``greatestCount``.
+  ///   - holders: all users who have the token, or more than ``greatestCount`` of them.
   ///   - isRoot: whether the system gives this name uid 0.
   func refusal(
     of user: UnixUsername, _ holders: [String], isRoot: (UnixUsername) throws(UserLookupError) -> Bool
   ) -> UserTokensError? {
     let others = holders.filter { !$0.utf8.elementsEqual(user.text.utf8) }
     guard let first = others.first else {
-      // Read twice, the file had the user's line only once: it is being written.
+      // The file had the user's line at the first reading, but not at the second. It is being written.
       return holders.isEmpty ? .file(FileError(.system(EAGAIN), path: "users file")) : nil
     }
     let refusal = UserTokensError.tokenIsShared(user.text, with: first)
@@ -38,27 +38,27 @@ public enum SharedTokens: String, Sendable, CaseIterable {
 }
 
 extension UnixUsername {
-  /// Whether the name is root's, as written or by the system.
+  /// Whether this is the name `root`, or a name to which the system gives uid 0.
   public static func isRoots(_ name: UnixUsername) throws(UserLookupError) -> Bool {
     if name.text == "root" { return true }
     return try SystemUser.find(named: name)?.uid == 0
   }
 }
 
-/// The search for all users who have one token, piece by piece.
+/// Searches the users file, piece by piece, for all users who have one token.
 struct TokenHolders {
   private let key: [UInt8]
   private let greatest: Int
-  /// Names as the lines spell them, in the file's order.
+  /// The users' names as the lines spell them, in the file's order.
   private(set) var names: [String] = []
 
-  /// - Parameter greatest: how many are enough.
+  /// - Parameter greatest: the number of names at which the search ends.
   init(of token: Secret, greatest: Int = SharedTokens.greatestCount + 1) {
     key = [UInt8(ascii: ":")] + token.exposedBytes
     self.greatest = greatest
   }
 
-  /// Looks at the next lines; false if the caller need not show more.
+  /// Reads the next lines; false if the search is over.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
     var next = 0
     while next < lines.count, names.count < greatest {
@@ -72,7 +72,7 @@ struct TokenHolders {
     return names.count < greatest
   }
 
-  /// A token has no colon: a name that holds a colon has another token.
+  /// A token has no colon, so a line whose name would have a colon has another token.
   private mutating func note(_ name: UnsafeRawBufferPointer) {
     guard name.first != UInt8(ascii: "#"), !name.contains(UInt8(ascii: ":")) else { return }
     names.append(String(decoding: name, as: UTF8.self))

@@ -3,24 +3,24 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// The search for one user's line in the users file, piece by piece.
+/// Searches the users file, piece by piece, for one user's line.
 struct TokenSearch {
   private static let byteOrderMarks: [[UInt8]] = [[0xEF, 0xBB, 0xBF], [0xFF, 0xFE], [0xFE, 0xFF]]
 
   private let key: [UInt8]
   private var isFirst = true
-  /// What the pieces so far have for the user.
+  /// The user's token in the pieces so far.
   private(set) var token: Secret?
-  /// Whether the pieces so far have something for which the file is refused.
+  /// Whether the pieces so far have an error that makes the file invalid.
   private(set) var hasTrouble = false
 
   init(_ user: UnixUsername) { key = Self.key(of: user) }
 
-  /// Looks at the next lines; false if the caller need not show more.
+  /// Reads the next lines; false if the search is over.
   mutating func look(at lines: UnsafeRawBufferPointer) -> Bool {
     hasTrouble = hasTrouble || isFirst && Self.beginsWithMark(lines)
     isFirst = false
-    // A comment names no user, whatever name it begins with.
+    // A comment does not name a user, even if it begins with a name.
     guard key.first != UInt8(ascii: "#") else { return false }
     hasTrouble = hasTrouble || Self.damagedLine(for: key, in: lines) != nil
     var next = 0
@@ -35,7 +35,7 @@ struct TokenSearch {
 
   static func key(of user: UnixUsername) -> [UInt8] { Array(user.text.utf8) + [UInt8(ascii: ":")] }
 
-  /// The next position of these bytes, by memmem(3): there may be 100,000 users.
+  /// The next position of these bytes, by memmem(3): which is fast enough for 100,000 users.
   static func position(of bytes: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     guard start < text.count else { return nil }
     // SAFETY: `start` is inside the buffer, and the search ends at its end.
@@ -44,7 +44,7 @@ struct TokenSearch {
     }
   }
 
-  /// The line that has this place, without its end.
+  /// The line around this position, without its end.
   static func lineRange(around place: Int, in text: UnsafeRawBufferPointer) -> Range<Int> {
     let start = text[..<place].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return start..<(position(of: UInt8(ascii: "\n"), in: text, from: place) ?? text.count)
@@ -54,7 +54,7 @@ struct TokenSearch {
   static func line(beginning key: [UInt8], in text: UnsafeRawBufferPointer, from start: Int) -> Int? {
     var start = start
     while let index = position(of: key, in: text, from: start) {
-      // Elsewhere in a line the key is the end of another name, or part of a token.
+      // Elsewhere in a line the key is the end of another name or part of a token.
       if index == 0 || text[index - 1] == UInt8(ascii: "\n") { return index }
       start = index + 1
     }
@@ -66,7 +66,7 @@ struct TokenSearch {
     Array(text[start..<(position(of: UInt8(ascii: "\n"), in: text, from: start) ?? text.count)])
   }
 
-  /// What stands in the line before this place.
+  /// The part of the line before this position.
   static func name(before end: Int, in text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
     let start = text[..<end].lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
     return UnsafeRawBufferPointer(rebasing: text[start..<end])
@@ -74,7 +74,7 @@ struct TokenSearch {
 
   /// The position of the first line that has a NUL or a carriage return and may be the line of the user in `key`.
   static func damagedLine(for key: [UInt8], in text: UnsafeRawBufferPointer) -> Int? {
-    // Nearly every file is without them.
+    // Nearly all files have none of them.
     guard hasStray(text) else { return nil }
     var start = 0
     while start < text.count {
@@ -86,8 +86,8 @@ struct TokenSearch {
     return nil
   }
 
-  /// The characters were put into the user's own line, or stand at the end of a line. In case of doubt the line is the
-  /// user's: otherwise the user would count as one without a token.
+  /// The characters are within the user's own line, or at the end of a line. If in doubt the line is the user's:
+  /// otherwise the user would count as one without a token.
   private static func mayName(_ key: [UInt8], _ line: UnsafeRawBufferPointer) -> Bool {
     line.filter { !isStray($0) }.starts(with: key)
       || line.split(whereSeparator: isStray).contains { $0.starts(with: key) }
@@ -99,7 +99,7 @@ struct TokenSearch {
 
   private static func isStray(_ byte: UInt8) -> Bool { byte == 0 || byte == UInt8(ascii: "\r") }
 
-  /// Whether a text begins with a byte order mark: of UTF-8, or of UTF-16, in which no line is what it seems.
+  /// Whether a text begins with a byte order mark: of UTF-8, or of UTF-16, whose lines cannot be read as UTF-8.
   static func beginsWithMark(_ text: UnsafeRawBufferPointer) -> Bool {
     byteOrderMarks.contains { text.starts(with: $0) }
   }

@@ -5,18 +5,18 @@ import IAMPASSProtocol
 public enum UserSource: String, Sendable, CaseIterable {
   /// `/etc/iampass/users` alone.
   case file
-  /// The service's list; whoever stands in `/etc/iampass/users` is that file's.
+  /// The service's list, except for users in `/etc/iampass/users`, who have that file's token.
   case service
 }
 
 /// Which users of the service's list may sign in here: `users_from_service`.
 public struct UserSelection: Sendable, Equatable {
-  /// By uid; 0 is in none of them.
+  /// Ranges of uids. 0 is in none of them.
   public var uids: [ClosedRange<UInt32>]
-  /// Members of one of these; empty: all.
+  /// A user must be a member of one of these groups; if it is empty, all users may sign in.
   public var groups: [String]
 
-  /// People's, as adduser(8) and useradd(8) give them out.
+  /// The uids of people, as adduser(8) and useradd(8) assign them.
   public static let usual = UserSelection(uids: [1_000...59_999], groups: [])
 
   public init(uids: [ClosedRange<UInt32>], groups: [String]) {
@@ -24,7 +24,7 @@ public struct UserSelection: Sendable, Equatable {
     self.groups = groups
   }
 
-  /// `1000-59999 group:NAME`, with any number of each; nil for anything else, and for a range with root in it.
+  /// Parses `1000-59999 group:NAME`, with any number of each; nil for other texts, and for a range that includes root.
   public init?(_ text: String) {
     self.init(uids: [], groups: [])
     for word in text.split(whereSeparator: { $0 == " " || $0 == "\t" || $0 == "," }) {
@@ -42,13 +42,13 @@ public struct UserSelection: Sendable, Equatable {
     guard !uids.isEmpty else { return nil }
   }
 
-  /// As ``init(_:)`` takes it.
+  /// The text that ``init(_:)`` parses.
   public var text: String {
     (uids.map { "\($0.lowerBound)-\($0.upperBound)" } + groups.map { "group:\($0)" }).joined(separator: " ")
   }
 
   /// - Parameter isMember: whether the user is a member of the group of this name.
-  /// - Throws: if that cannot be known of one group, and the user is in none before it.
+  /// - Throws: if membership of one group is not known, and the user is in none of the groups before it.
   public func includes(
     _ user: SystemUser,
     isMember: (SystemUser, String) throws(UserLookupError) -> Bool = {
@@ -64,7 +64,7 @@ public struct UserSelection: Sendable, Equatable {
 }
 
 extension HostSetup {
-  /// The service's list of users, as the helper keeps it.
+  /// The path of the service's list of users, which the helper keeps.
   public var serviceUsersPath: String { configuration.stateFolder + "/service/users" }
 
   /// The users whom the service lists; nil if no list of this computer's credential is kept.
@@ -72,9 +72,9 @@ extension HostSetup {
     (try? credential()).flatMap { ServiceUsers(path: serviceUsersPath, credential: $0.applicationID) }
   }
 
-  /// The user's token for a sign-in; nil without one. Whoever stands in the file has the token of the file.
+  /// The user's token for a sign-in; nil without one. The file has priority over the service's list.
   ///
-  /// - Parameter user: as the system knows the user; nil if it does not: nobody is then found in the service's list.
+  /// - Parameter user: the system's entry of the user; nil if there is none. The service's list is then not used.
   public func token(of name: UnixUsername, known user: SystemUser?) throws(Misconfiguration) -> Secret? {
     let sharing = configuration.sharedTokens
     guard configuration.users == .service else {
@@ -84,7 +84,7 @@ extension HostSetup {
     }
     if let token = try Self.token(of: name, inFile: usersPath, sharing: sharing) { return token }
     guard let user, user.name == name, let token = try serviceToken(of: name), try isSelected(user) else { return nil }
-    // The service must not give a user the phone of one whom this computer's administrator has named, root for example.
+    // The service must not give a user the token of one whom this computer's administrator has named, such as root.
     do throws(UserTokensError) {
       if let other = try UserTokens(path: usersPath).users(having: token, greatest: 1).first {
         throw UserTokensError.tokenIsShared(name.text, with: other)
@@ -95,7 +95,7 @@ extension HostSetup {
     return token
   }
 
-  /// Whether the service lists the name for this computer, whoever may sign in here.
+  /// Whether the service lists the name for this computer, even if the user may not sign in here.
   public func isListed(_ name: UnixUsername) throws(Misconfiguration) -> Bool {
     guard configuration.users == .service else { return false }
     return try serviceToken(of: name) != nil
@@ -107,7 +107,7 @@ extension HostSetup {
     }
   }
 
-  /// Nil without a list of this computer's credential, too.
+  /// Nil also if there is no list of this computer's credential.
   private func serviceToken(of name: UnixUsername) throws(Misconfiguration) -> Secret? {
     let credential = try credential().applicationID
     do {
@@ -119,7 +119,7 @@ extension HostSetup {
     }
   }
 
-  /// Nil without the file, too.
+  /// Nil also if there is no file.
   private static func token(
     of name: UnixUsername, inFile path: String, sharing: SharedTokens
   ) throws(Misconfiguration) -> Secret? {

@@ -4,20 +4,20 @@ import IAMPASSProtocol
 /// Why the users file is not used.
 public enum UserTokensError: Error, Sendable, Equatable {
   case file(FileError)
-  /// A NUL or a carriage return, at this line, which may be the user's; or the file begins with a byte order mark.
+  /// This line, which may be the user's, has a NUL or a carriage return. Or the file begins with a byte order mark.
   case notText(line: Int)
-  /// The user's line, at this number, has no token or one with characters that a token cannot have.
+  /// The user's line, with this number, has no token or one with characters that a token cannot have.
   case badToken(line: Int)
   case userNamedTwice(line: Int)
-  /// The file has the user with a token that is not the one to be added.
+  /// The file already has another token for the user.
   case hasAnotherToken(String)
-  /// The token to be added is this user's in the file.
+  /// This other user already has the token in the file.
   case tokenIsAnothers(String)
-  /// The service's list does not say in its first line for which computer it is.
+  /// The first line of the service's list does not name a computer.
   case notSaidForWhom
-  /// The first user's token is the second one's too, and nothing allows that.
+  /// The first user has the same token as the second, which is not allowed.
   case tokenIsShared(String, with: String)
-  /// Whether the token is also root's, or whether the user may sign in here, cannot be known.
+  /// It is not known whether root has the same token, or whether the user may sign in here.
   case lookup(UserLookupError)
 
   public func explanation(path: String) -> String {
@@ -36,7 +36,7 @@ public enum UserTokensError: Error, Sendable, Equatable {
   }
 }
 
-/// `/etc/iampass/users`: a line `username:token` a user.
+/// `/etc/iampass/users`: a line `username:token` for each user.
 public struct UserTokens: Sendable {
   /// Greatest size of the file in bytes.
   public static let greatestSize = 16 * 1024 * 1024
@@ -60,10 +60,10 @@ public struct UserTokens: Sendable {
     if bytes.withUnsafeBytes({ TokenSearch.beginsWithMark($0) }) { throw .notText(line: 1) }
   }
 
-  /// The token that the file at `path` has for the user now, for a sign-in; nil without one. A token that others have
-  /// too is refused unless `sharing` allows it, and always if one of them is root.
+  /// The token that the file at `path` has for the user now, for a sign-in; nil without one. Throws if others have the
+  /// same token, unless `sharing` allows it. Always throws if one of them is root.
   ///
-  /// The same as reading the whole file and asking it, in less time and memory.
+  /// It gives the same result as ``init(path:)`` and ``token(of:)``, in less time and memory.
   public static func token(
     of user: UnixUsername, inFile path: String, sharing: SharedTokens,
     isRoot: (UnixUsername) throws(UserLookupError) -> Bool = UnixUsername.isRoots
@@ -91,7 +91,7 @@ public struct UserTokens: Sendable {
         }
       }
     } catch { throw .file(error) }
-    // Only a reader of the whole file can say which line is wrong.
+    // The number of the bad line needs the whole file.
     if search.hasTrouble { return try UserTokens(parsing: whole).token(of: user, sharing: sharing, isRoot: isRoot) }
     guard let token = search.token, let holders else { return nil }
     if let refusal = sharing.refusal(of: user, holders.names, isRoot: isRoot) { throw refusal }
@@ -149,7 +149,7 @@ public struct UserTokens: Sendable {
     return order.compactMap { users[$0] }.filter { $0.count > 1 }
   }
 
-  /// Numbers of the lines, counted from 1, that have a NUL or a carriage return in them, comments left out.
+  /// Numbers of the lines, counted from 1, that have a NUL or a carriage return, without comments.
   public func damagedLines() -> [Int] {
     var numbers: [Int] = []
     var number = 0
@@ -165,7 +165,7 @@ public struct UserTokens: Sendable {
 
   private func line(at index: Int) -> Int { bytes[..<index].count { $0 == UInt8(ascii: "\n") } + 1 }
 
-  /// All users, in the file's order. Empty lines and lines that begin with `#` are passed over.
+  /// All users, in the file's order. Empty lines and lines that begin with `#` are skipped.
   public func users() -> [String] {
     bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
       guard line.first != UInt8(ascii: "#"), let colon = line.firstIndex(of: UInt8(ascii: ":")) else { return nil }
@@ -175,19 +175,19 @@ public struct UserTokens: Sendable {
 
   /// All users with their tokens, in the file's order.
   ///
-  /// Unlike ``users()``, refuses the file for any line that no sign-in would take.
+  /// Unlike ``users()``, throws for any line that a sign-in would not take.
   public func entries() throws(UserTokensError) -> [(user: UnixUsername, token: Secret)] {
     try numberedEntries().map { ($0.user, $0.token) }
   }
 
-  /// The same, with the number of each line. The first line of the file is 1.
+  /// All users with their tokens and line numbers, counted from 1. Throws as ``entries()`` does.
   public func numberedEntries() throws(UserTokensError) -> [(line: Int, user: UnixUsername, token: Secret)] {
     var entries: [(Int, UnixUsername, Secret)] = []
     var seen: Set<UnixUsername> = []
     var number = 0
     for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
-      // In a comment too: what stands behind one may be a user's line, for which a sign-in refuses that user.
+      // Comments are checked too: text after the character may be a user's line, for which a sign-in would fail.
       guard !line.contains(where: { $0 == 0 || $0 == UInt8(ascii: "\r") }) else { throw .notText(line: number) }
       guard !line.isEmpty, line.first != UInt8(ascii: "#") else { continue }
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")),
@@ -200,7 +200,7 @@ public struct UserTokens: Sendable {
     return entries
   }
 
-  /// Printable ASCII without space, quote, colon or backslash: it stands in a line and in an address.
+  /// Printable ASCII without space, quote, colon or backslash: it must fit into a line and into an address.
   public static func isToken(_ bytes: [UInt8]) -> Bool {
     (1...greatestTokenLength).contains(bytes.count)
       && bytes.allSatisfy { (0x21...0x7E).contains($0) && !Array(":\"\\".utf8).contains($0) }

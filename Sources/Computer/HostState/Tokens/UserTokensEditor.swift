@@ -3,7 +3,7 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// Changes the users file: the old one or the new one is there at any moment, and two editors wait for each other.
+/// Changes the users file: at any moment the old or the new file is there. Two editors wait for each other.
 public struct UserTokensEditor: Sendable {
   private let path: String
   private let sharing: SharedTokens
@@ -14,8 +14,8 @@ public struct UserTokensEditor: Sendable {
     self.sharing = sharing
   }
 
-  /// The user's token: the one in the file, or otherwise `fresh`, which is added at the end. A token that another user
-  /// has is added only if it may be shared.
+  /// The user's token in the file. If there is none, `fresh` is added at the end. A token that another user has is
+  /// added only if it may be shared.
   public func token(
     of user: UnixUsername, orAdd fresh: Secret
   ) throws(UserTokensError) -> (token: Secret, isNew: Bool) {
@@ -23,7 +23,7 @@ public struct UserTokensEditor: Sendable {
       var text = try current() ?? []
       let known = try UserTokens(parsing: text)
       if let token = try known.token(of: user) { return (token, false) }
-      // A sign-in passes over another user's damaged line; an editor asks for its repair.
+      // A sign-in skips another user's damaged line. An editor throws, so that the line is repaired.
       if let line = known.damagedLines().first { throw .notText(line: line) }
       try check(fresh, of: user, among: known.users(having: fresh))
       if let last = text.last, last != UInt8(ascii: "\n") { text.append(UInt8(ascii: "\n")) }
@@ -33,19 +33,19 @@ public struct UserTokensEditor: Sendable {
     }
   }
 
-  /// Adds these users at the end, all or no one. A user who has this very token already is passed over.
+  /// Adds these users at the end, all or none. A user who already has this token is skipped.
   public func add(_ entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
     try locked { () throws(UserTokensError) in try replace(with: try text(with: entries)) }
   }
 
-  /// Whether they could be added to the file as it is now.
+  /// Throws if these users could not be added to the file as it is now.
   public func checkAddition(of entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) {
     _ = try text(with: entries)
   }
 
   private func text(with entries: [(user: UnixUsername, token: Secret)]) throws(UserTokensError) -> [UInt8] {
     var text = try current() ?? []
-    // One look at the file for all: it may have 100,000 users.
+    // The file is read once for all, because it may have 100,000 users.
     var known: [UnixUsername: Secret] = [:]
     var holders: [Secret: [String]] = [:]
     for (user, token) in try UserTokens(parsing: text).entries() {
@@ -65,7 +65,7 @@ public struct UserTokensEditor: Sendable {
     return text
   }
 
-  /// What no sign-in would take is not written.
+  /// A token that a sign-in would not take is not written.
   private func check(_ token: Secret, of user: UnixUsername, among holders: [String]) throws(UserTokensError) {
     guard let other = holders.first else { return }
     switch sharing.refusal(of: user, holders + [user.text], isRoot: UnixUsername.isRoots) {
@@ -75,12 +75,12 @@ public struct UserTokensEditor: Sendable {
     }
   }
 
-  /// Removes the user's line, if it still holds this token.
+  /// Removes the user's line, if it still has this token.
   public func remove(_ user: UnixUsername, token: Secret) throws(UserTokensError) {
     try removal(of: user, token: token).finish()
   }
 
-  /// The same, all but done: what could still fail is a rename.
+  /// Prepares the removal. Only a rename is left that could fail.
   public func removal(of user: UnixUsername, token: Secret) throws(UserTokensError) -> UserTokensRemoval {
     let lock = try editorLock()
     guard let bytes = try current() else { return UserTokensRemoval(nil, lock) }
@@ -105,7 +105,7 @@ public struct UserTokensEditor: Sendable {
     do { try file.takePlace() } catch { throw .file(error) }
   }
 
-  /// Beside the file that is in force.
+  /// Writes the new file beside the one in force.
   private func written(_ text: [UInt8]) throws(UserTokensError) -> NewFile {
     guard text.count <= UserTokens.greatestSize else { throw .file(FileError(.tooLarge, path: path)) }
     do throws(FileError) {
@@ -126,7 +126,7 @@ public struct UserTokensEditor: Sendable {
   }
 }
 
-/// The users file without one line, written beside the old one. No other editor changes it before this one goes.
+/// The users file without one line, written beside the old one. Other editors wait until this object is gone.
 public final class UserTokensRemoval {
   /// Nil if there is no users file.
   private var file: NewFile?
@@ -137,7 +137,7 @@ public final class UserTokensRemoval {
     self.lock = lock
   }
 
-  // Given up, the file goes before the lock does: the next editor's has the same name.
+  // The new file is removed before the lock is released: the next editor's file has the same name.
   deinit { file = nil }
 
   public func finish() throws(UserTokensError) {
