@@ -3,9 +3,9 @@ import HostSystem
 import IAMPASSProtocol
 import PAMStacks
 
-/// What the account lines of the services that ask the phone make of its approval.
+/// Findings about account lines of services that ask the phone: they may refuse a user whom the phone has approved.
 public struct AccountFindings {
-  /// Modules that refuse users by rules of an administrator's, and what has the rules.
+  /// Modules that refuse users by an administrator's rules, each with the file of its rules.
   private static let refusing = [
     "pam_access": "/etc/security/access.conf", "pam_time": "/etc/security/time.conf", "pam_listfile": "its file",
     "pam_succeed_if": "its condition", "pam_faillock": "failed passwords", "pam_tally2": "failed passwords",
@@ -20,19 +20,19 @@ public struct AccountFindings {
     self.stacks = stacks.map { (service: $0.service, lines: $0.account.flatMap(\.lines)) }
   }
 
-  /// Services that refuse a user whose account is over.
+  /// Services that refuse a user whose account has expired.
   public var mindingAccounts: [String] {
     stacks.filter { $0.lines.contains { $0.moduleName == "pam_unix" } }.map(\.service)
   }
 
-  /// Services that ask for an expired password though the phone has approved.
+  /// Services that ask for a new password if it has expired, although the phone has approved.
   public var mindingPasswords: [String] {
     stacks.filter { stack in
       stack.lines.contains { $0.moduleName == "pam_unix" && !$0.arguments.contains("no_pass_expiry") }
     }.map(\.service)
   }
 
-  /// Each line that may refuse, once for all its services.
+  /// One finding for each line that may refuse, with all its services.
   public var findings: [Finding] {
     var services: [String: [String]] = [:]
     var lines: [PAMLine] = []
@@ -53,16 +53,16 @@ public struct AccountFindings {
   }
 }
 
-/// Users with a token whom the system's own account check stops after the phone has approved.
+/// Findings about users with a token whom the system's own account check stops after the phone has approved.
 public struct PasswordFindings {
-  /// Users with an entry in shadow(5) only.
+  /// Only users with an entry in shadow(5).
   private let verdicts: [(name: String, verdict: PasswordAge.Verdict)]
   private let mindsPasswords: Bool
   private let mindsAccounts: Bool
 
   /// - Parameters:
-  ///   - today: in days since 1970.
-  ///   - stacks: of the services that ask the phone.
+  ///   - today: the date in days since 1970.
+  ///   - stacks: the account lines of the services that ask the phone.
   public init(_ ages: [(name: String, age: PasswordAge)], today: Int, stacks: AccountFindings) {
     verdicts = ages.map { (name: $0.name, verdict: $0.age.verdict(today: today)) }
     mindsPasswords = !stacks.mindingPasswords.isEmpty

@@ -4,7 +4,7 @@ extension UnitState {
   /// Findings about the socket of iampass-broker(8).
   ///
   /// - Parameters:
-  ///   - socket: what systemd says of it.
+  ///   - socket: the socket's state in systemd.
   ///   - services: the listed services of this computer that cannot ask the phone without the broker.
   public static func brokerFindings(socket: UnitState, for services: [String]) -> [Finding] {
     let name = "iampass-broker.socket"

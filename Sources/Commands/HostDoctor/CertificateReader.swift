@@ -2,17 +2,18 @@ import CommandSupport
 import Glibc
 import IAMPASSProtocol
 
-/// The certificates that the service shows. openssl reads them, as the worker's user: nothing parses TLS as root, and the
-/// worker tells no more of a certificate than whether it is good. What is read here is what anybody may have shown.
+/// The certificates that the service sends. openssl reads them as the worker's user, so that root does not parse TLS.
+/// The worker itself only says whether a certificate is valid. These certificates are not verified: any server may have
+/// sent them.
 public enum CertificateReader {
   private static let setpriv = "/usr/bin/setpriv"
   private static let openssl = "/usr/bin/openssl"
-  /// In seconds.
+  /// The longest wait for openssl, in seconds.
   private static let patience: Int64 = 5
 
-  /// - Parameter workerUser: nil where the caller is not root.
+  /// - Parameter workerUser: nil if the caller is not root.
   ///
-  /// - Returns: openssl, to be run as that user; nil if it is not there.
+  /// - Returns: the command that runs openssl as that user; nil if openssl is not installed.
   private static func program(as workerUser: String?) -> [String]? {
     guard Program.exists(openssl) else { return nil }
     guard let workerUser, geteuid() == 0 else { return [openssl] }
@@ -29,7 +30,7 @@ public enum CertificateReader {
     return ["s_client", "-connect", address] + name + way
   }
 
-  /// The DER of the certificates that whoever answers there shows, none of them verified; nil if nobody shows any.
+  /// The certificates that the server at this address sends, as DER and not verified; nil if it sends none.
   public static func shownChain(of server: ServerURL, workerUser: String?, proxy: String?) -> [[UInt8]]? {
     guard let program = program(as: workerUser),
       let shown = Program.run(program + connection(to: server, proxy: proxy) + ["-showcerts"], seconds: patience)

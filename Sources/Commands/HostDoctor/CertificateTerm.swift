@@ -1,11 +1,12 @@
 /// The time left on the service's certificate.
 public enum CertificateTerm {
-  /// Renewals are done by then where they are done at all (Let's Encrypt renews at 30 days), in days.
+  /// Fewer days than this give a warning. A working renewal comes earlier: Let's Encrypt's clients renew 30 days before
+  /// the end.
   public static let warningDays: Int64 = 14
 
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  /// Unix seconds of openssl's `notAfter=Nov  7 08:15:20 2026 GMT`; nil for anything else.
+  /// Parses openssl's `notAfter=Nov  7 08:15:20 2026 GMT` to Unix seconds; nil for other texts.
   public static func end(_ output: String) -> Int64? {
     guard let line = output.split(separator: "\n").first(where: { $0.hasPrefix("notAfter=") }) else { return nil }
     let words = line.dropFirst("notAfter=".count).split(separator: " ")
@@ -14,7 +15,7 @@ public enum CertificateTerm {
     else { return nil }
     let clock = words[2].split(separator: ":").compactMap { Int64($0) }
     guard clock.count == 3 else { return nil }
-    // Counted in years that begin in March, so that leap days come last.
+    // The years begin in March here, so that leap days come last.
     let (y, m) = month < 2 ? (year - 1, Int64(month) + 10) : (year, Int64(month) - 2)
     let days = y * 365 + y / 4 - y / 100 + y / 400 + (m * 306 + 5) / 10 + day - 719_469
     return days * 86_400 + clock[0] * 3_600 + clock[1] * 60 + clock[2]

@@ -1,13 +1,13 @@
 import IAMPASSProtocol
 
-/// This computer's clock against the service's.
+/// Compares this computer's clock with the service's.
 public enum ClockFinding {
-  /// The service refuses requests further apart than this, in seconds.
+  /// The service refuses requests if the clocks differ by more than this, in seconds.
   public static let window = RequestSigner.clockWindow
-  /// Seconds from which a clock is worth looking at: a synchronised one is within one.
+  /// The difference, in seconds, from which there is a warning. Synchronised clocks differ by less than one second.
   static let notable: Int64 = 30
 
-  /// - Parameter difference: the service's clock minus ours, in seconds; nil where it did not say.
+  /// - Parameter difference: the service's clock minus ours, in seconds; nil if it did not send its time.
   public static func finding(difference: Int64?) -> Finding {
     guard let difference else { return Finding(.ok, .network, "the service does not tell its time") }
     let text = "this computer's clock is \(describe(difference)) the service's"

@@ -3,12 +3,12 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// The place of a command, as far as the system knows it.
+/// The session and processes that a command runs in, as far as the system knows them.
 public struct CommandPlace: Sendable, Equatable {
-  /// logind's session that its processes belong to; nil outside of any, as in a terminal that the user's own service
+  /// The logind session that the command belongs to; nil if there is none, as in a terminal that the user's own service
   /// manager has started.
   public let logindSession: String?
-  /// The user who signed in; nil outside any sign-in.
+  /// The user who signed in; nil outside of a sign-in.
   public let loginUID: UInt32?
   /// The process itself, its parent, and so on.
   public let ancestors: [ProcessIdentity]
@@ -23,7 +23,7 @@ public struct CommandPlace: Sendable, Equatable {
 extension CommandPlace {
   private static let greatestDepth = 128
   private static let greatestFile = 4_096
-  /// What the kernel says where nobody signed in (audit's AUDIT_UID_UNSET).
+  /// The kernel's value outside of a sign-in (audit's AUDIT_UID_UNSET).
   private static let nobody = UInt32.max
 
   public static func current() -> CommandPlace {
@@ -34,7 +34,7 @@ extension CommandPlace {
       ancestors: processes(from: getpid()))
   }
 
-  /// The session whose processes run in these units; nil outside any.
+  /// The session that these units belong to; nil if there is none.
   static func logindSession(_ units: ProcessUnits) -> String? {
     units.session.flatMap { LogindSession.isID($0.id) ? $0.id : nil }
   }
@@ -50,7 +50,7 @@ extension CommandPlace {
     return found
   }
 
-  /// proc(5), field 4 of `/proc/PID/stat`; the name before it may itself hold spaces and parentheses.
+  /// proc(5), field 4 of `/proc/PID/stat`; the name before it may contain spaces and parentheses.
   private static func parent(of pid: Int32) -> Int32? {
     guard let bytes = ProcessFile.read("/proc/\(pid)/stat", limit: greatestFile),
       let nameEnd = bytes.lastIndex(of: UInt8(ascii: ")"))
@@ -61,19 +61,19 @@ extension CommandPlace {
 }
 
 extension CommandPlace {
-  /// The records of the sign-ins that the command runs under: ending one of these would end the command.
+  /// The records of the sign-ins that the command runs in. If one of these sessions ended, the command would end too.
   ///
-  /// If the system does not tell which session that is, all sessions of the signed-in user count.
+  /// If that session is not known, all sessions of the signed-in user count.
   public func own(among records: [SessionRecord]) -> [SessionRecord] {
     let certain = records.filter(isAround)
-    // sudo's own record does not say which session sudo was called in.
+    // sudo's own record does not name the session in which sudo was called.
     if logindSession != nil || certain.contains(where: { $0.binding != nil }) { return certain }
     return records.filter { isAround($0) || $0.uid == loginUID }
   }
 
-  /// Whether the record is of the login session that the command runs in, and of the user who signed in there.
+  /// Whether the record is of the command's login session, and of the user who signed in there.
   ///
-  /// False if the system does not tell both.
+  /// False if either is not known.
   public func isIn(_ record: SessionRecord) -> Bool {
     guard let logindSession, let loginUID else { return false }
     return !record.isReleased && record.binding?.logindSession == logindSession && record.uid == loginUID
@@ -88,8 +88,8 @@ extension CommandPlace {
 }
 
 extension SessionRecord {
-  /// The service's name for the session. If the service did not send a name, the last part of the session's address,
-  /// which is the name at a service of ours.
+  /// The service's name for the session. If the service did not send one, it is the last part of the session's address,
+  /// which is the name at `iampass-server`.
   public var nameAtService: String {
     sessionName ?? statusURL.split(separator: "/").last.map(String.init) ?? ""
   }

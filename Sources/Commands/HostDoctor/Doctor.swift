@@ -11,9 +11,9 @@ import WorkerLink
 public struct PlannedChange {
   /// Nil: `services` stays as it is.
   let services: [String]?
-  /// sshd gets the file that lets it ask PAM.
+  /// Whether sshd gets the configuration file that makes it ask PAM.
   let hasSSHDropIn: Bool
-  /// A profile that is not on yet; nil: security keys stay as they are.
+  /// A profile that is not switched on yet; nil: security keys stay as they are.
   let securityKey: SecurityKeyProfile?
 
   public init(services: [String]?, hasSSHDropIn: Bool, securityKey: SecurityKeyProfile?) {
@@ -23,23 +23,23 @@ public struct PlannedChange {
   }
 }
 
-/// Looks at this computer and judges; reads only.
+/// Examines this computer and reports problems. It changes nothing.
 public struct Doctor {
   let place: SetupPlace
   let pamFolder: String
-  /// Judged as if it were done.
+  /// A change that is judged as if it were already made.
   let change: PlannedChange?
 
   /// - Parameters:
-  ///   - pamFolder: such as `/etc/pam.d`.
-  ///   - change: what is judged as if it were done.
+  ///   - pamFolder: PAM's folder, such as `/etc/pam.d`.
+  ///   - change: a change that is judged as if it were already made.
   public init(place: SetupPlace, pamFolder: String, change: PlannedChange? = nil) {
     self.place = place
     self.pamFolder = pamFolder
     self.change = change
   }
 
-  /// All that there is to say.
+  /// The whole report.
   public func look() -> CheckReport {
     var report = CheckReport()
     let source = (try? Configuration(path: place.configuration))?.users ?? .file
@@ -54,11 +54,11 @@ public struct Doctor {
     report.add(SystemChecks.findings(configuration.services.filter { reader.has($0) }))
     let pam = pamChecks(configuration)
     report.add(pam.findings())
-    // `enable` is what mends it.
+    // `enable` itself restores these lines.
     if change == nil { report.add(LostLineFindings.findings(configuration, pamFolder: pamFolder)) }
     let accounts = pam.accountFindings()
     report.add(accounts.findings)
-    // What `enable` is about to list has its socket started by it.
+    // `enable` itself starts the sockets of the services that it lists.
     if change == nil {
       report.add(SystemChecks.brokerFindings(configuration.servicesThatMayAsk.filter { reader.has($0) }))
     }
@@ -96,10 +96,10 @@ public struct Doctor {
     return report
   }
 
-  /// Where jumps of an administrator's own lines lead; reads PAM's files alone.
+  /// Findings about jumps in an administrator's own lines. Reads only PAM's files.
   public func jumpFindings() -> [Finding] { pamChecks(plannedConfiguration(nil)).jumpFindings() }
 
-  /// Without a server it still says which services are answered.
+  /// Without a server it still has the list of services.
   private func plannedConfiguration(_ setup: HostSetup?) -> Configuration {
     var configuration = setup?.configuration ?? (try? Configuration(path: place.configuration)) ?? Configuration()
     if let services = change?.services { configuration.services = services }
@@ -113,14 +113,14 @@ public struct Doctor {
   }
 
   private func pageFindings(_ setup: HostSetup) -> [Finding] {
-    // Without a server or its authority the reason was said before.
+    // If the server or its certificate authority is missing, that was reported before.
     guard let server = setup.configuration.server, let transport = try? setup.transport(interruption: nil) else {
       return []
     }
     return PageChecks(path: place.pageDigests, server: server, transport: transport).findings()
   }
 
-  /// Nil, with the reason reported, where the files do not say enough to reach a service.
+  /// Nil if the files are not enough to reach a service. The reason is in the report.
   private func setUp(_ report: inout CheckReport) -> HostSetup? {
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: place.configuration)
@@ -128,7 +128,7 @@ public struct Doctor {
       _ = try setup.serviceSettings()
       return setup
     } catch {
-      // What is wrong with the file itself was said with the files.
+      // Errors of the file itself are reported with the files.
       if case .configuration(.keyValue(.file), _) = error { return nil }
       if error == .noServer, access(place.configuration, F_OK) != 0 { return nil }
       report.add(
@@ -154,10 +154,10 @@ public struct Doctor {
   }
 }
 
-/// Owners and modes.
+/// Checks owners and modes of files.
 struct FileChecks {
   let place: SetupPlace
-  /// Users are in a file here; otherwise the file may be missing.
+  /// Whether users are in a file here. Otherwise the file may be missing.
   let hasUsersFile: Bool
 
   func findings() -> [Finding] {
@@ -218,7 +218,7 @@ struct FileChecks {
     }
   }
 
-  /// Nil for a file or folder that is not ours.
+  /// The repairing command; nil if the file or folder is not this product's own.
   private static func ownedByRoot(_ path: String, mode: String) -> String? {
     guard let owner = MendingCommand.text("chown root:root", path),
       let mode = MendingCommand.text("chmod \(mode)", path)
@@ -228,7 +228,7 @@ struct FileChecks {
 
   private static let ownWorker = "set worker to \(Configuration().worker)"
 
-  /// What WorkerProcess refuses, it refuses at each sign-in.
+  /// Checks what WorkerProcess checks at each sign-in.
   private static func worker(_ path: String) -> Finding {
     var found = stat()
     guard stat(path, &found) == 0 else {
@@ -241,7 +241,7 @@ struct FileChecks {
         .problem, .files, "\(path) must be root's alone to write, and executable",
         hint: ownedByRoot(path, mode: "711") ?? ownWorker)
     }
-    // Whoever can read a program can look into its process as it starts.
+    // A user who can read a program can inspect its process as it starts.
     guard found.st_mode & 0o044 == 0 else {
       return Finding(
         .warning, .files, "\(path) is readable by others: no worker waits with it, and each sign-in starts its own",

@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
-/// One line of the doctor: what was looked at, how it is, and what mends it.
+/// One line of the report: the area, the result, and the repair.
 public struct Finding: Sendable, Equatable {
-  /// In the order of how much they matter; the raw value is the word that is printed.
+  /// In the order of severity. The raw value is the printed word.
   public enum Level: String, Sendable, Comparable, CaseIterable {
     case ok, warning, problem
 
     public static func < (left: Self, right: Self) -> Bool { left.exitCode < right.exitCode }
 
-    /// The exit status of a report in which this is the worst finding.
+    /// The exit code of a report in which this is the worst finding.
     public var exitCode: Int32 {
       switch self {
       case .ok: 0
@@ -18,7 +18,7 @@ public struct Finding: Sendable, Equatable {
     }
   }
 
-  /// What was looked at; scripts choose by it.
+  /// The part of the setup that a finding is about. Scripts can filter by it.
   public enum Area: String, Sendable, CaseIterable {
     case files, configuration, network, service, helper, pam, sshd, users, sessions
   }
@@ -26,7 +26,7 @@ public struct Finding: Sendable, Equatable {
   public let level: Level
   public let area: Area
   public let text: String
-  /// The command or line that mends it, if there is one.
+  /// The command or line that repairs it; nil if there is none.
   public let hint: String?
 
   public init(_ level: Level, _ area: Area, _ text: String, hint: String? = nil) {
@@ -37,7 +37,7 @@ public struct Finding: Sendable, Equatable {
   }
 }
 
-/// All that the doctor found.
+/// All findings of the doctor.
 public struct CheckReport: Sendable, Equatable {
   public private(set) var findings: [Finding] = []
 
@@ -50,7 +50,7 @@ public struct CheckReport: Sendable, Equatable {
 
   public func count(_ level: Finding.Level) -> Int { findings.count { $0.level == level } }
 
-  /// `12 ok, 1 warning, 0 problems`.
+  /// The counts, such as `12 ok, 1 warning, 0 problems`.
   public var summary: String {
     "\(count(.ok)) ok, \(Words.counted(count(.warning), "warning")), \(Words.counted(count(.problem), "problem"))"
   }
@@ -70,12 +70,12 @@ public struct CheckReport: Sendable, Equatable {
   }
 }
 
-/// Words of a sentence.
+/// Helps to put numbers and lists into sentences.
 public enum Words {
-  /// `1 day`, `2 days`.
+  /// A number with its noun, such as `1 day` or `2 days`.
   public static func counted(_ count: Int, _ word: String) -> String { "\(count) \(word)" + (count == 1 ? "" : "s") }
 
-  /// `a, b or c`.
+  /// A list such as `a, b or c`.
   public static func either(_ words: [String]) -> String {
     guard let last = words.last, words.count > 1 else { return words.first ?? "" }
     return words.dropLast().joined(separator: ", ") + " or " + last

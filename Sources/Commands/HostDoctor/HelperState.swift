@@ -15,7 +15,7 @@ public struct UnitState: Sendable, Equatable {
     self.values = values
   }
 
-  /// What the findings need.
+  /// The properties that the findings need.
   public static let properties =
     "LoadState,ActiveState,SubState,UnitFileState,WatchdogUSec,NRestarts,StatusText,ExecMainStatus"
 
@@ -23,9 +23,9 @@ public struct UnitState: Sendable, Equatable {
 
   public var isActive: Bool { self["ActiveState"] == "active" }
 
-  /// logind's state. It is needed as soon as one of the services opens a session that is watched.
+  /// A finding about logind. It must run if one of the services opens a watched session.
   ///
-  /// - Parameter services: those that ask the phone; if there are none, any may be listed next.
+  /// - Parameter services: the services that ask the phone. If there are none, any may be listed later.
   func logindFinding(for services: [String]) -> Finding {
     if isActive { return Finding(.ok, .helper, "systemd-logind is running") }
     let opening = services.filter(ServiceTable.opensSession)
@@ -40,7 +40,7 @@ public struct UnitState: Sendable, Equatable {
     )
   }
 
-  /// Nil unless the unit's process has ended for want of its restrictions.
+  /// Nil unless the unit's process has ended because systemd could not set up its restrictions.
   public var namespaceFailure: NamespaceFailure? { NamespaceFailure(mainStatus: self["ExecMainStatus"]) }
 
   public func helperFindings() -> [Finding] {

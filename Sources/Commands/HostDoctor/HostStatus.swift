@@ -1,23 +1,23 @@
 import HostState
 import HostSystem
 
-/// Whether sign-in by phone works on this computer, without what `check` looks at besides.
+/// Whether sign-in by phone works on this computer. `check` examines more.
 public struct HostStatus {
-  /// What one bounded try at the service has found.
+  /// The findings of one bounded attempt to reach the service.
   public let service: [Finding]
   /// PAM services that ask the phone.
   public let asking: [String]
-  /// What is wrong with PAM and sshd.
+  /// Problems of PAM and sshd.
   public let problems: [Finding]
 
-  /// Looks at PAM's files and sshd's settings, and asks the service.
+  /// Reads PAM's files and sshd's settings, and asks the service.
   ///
   /// - Parameters:
-  ///   - pamFolder: such as `/etc/pam.d`.
-  ///   - milliseconds: how long the service may take, for all that it is asked.
+  ///   - pamFolder: PAM's folder, such as `/etc/pam.d`.
+  ///   - milliseconds: the longest time for all questions to the service.
   public init(_ setup: HostSetup, pamFolder: String, within milliseconds: Int64) {
     let deadline = MonotonicInstant.now().advanced(milliseconds: milliseconds)
-    // A configuration without a server is one that ``HostSetup/serviceSettings()`` refuses.
+    // ``HostSetup/serviceSettings()`` throws if the configuration has no server.
     do throws(Misconfiguration) {
       _ = try setup.serviceSettings()
       _ = try setup.credential()

@@ -1,21 +1,21 @@
 import PAMStacks
 
-/// What a jump across the phone's line, or across lines that are about to be written, leads to.
+/// The effect of a jump that skips the phone's line, or lines that are about to be written.
 struct JumpFinding {
   let service: String
-  /// The same for each service that takes the jump to the same end.
+  /// The text. It is equal for all services in which the jump has the same effect.
   let text: String
   let hint: String
 
   var finding: Finding { Finding(.problem, .pam, "\(service): \(text)", hint: hint) }
 }
 
-/// Numbers count lines: one more between changes where an administrator's own line leads.
+/// Jumps count lines. One more line between a jump and its target changes the target.
 extension StackJudgement {
   private enum Outcome {
-    /// Neither phone nor password is asked for.
+    /// Users get in without phone and password.
     case opensToAnybody
-    /// Nobody gets in.
+    /// All users are refused.
     case refuses
     case opensByPassword
     case asksMore
@@ -30,9 +30,9 @@ extension StackJudgement {
     }
   }
 
-  /// Jumps past the phone that open to anybody, or refuse everybody.
+  /// Jumps that skip the phone's line, and then let all users in or refuse all.
   ///
-  /// - Parameter blocks: where pam-auth-update may have put the phone's line; nil: nowhere.
+  /// - Parameter blocks: the parts of the file that pam-auth-update manages; nil if there are none.
   func crossingJumps(_ blocks: ManagedBlocks?) -> [JumpFinding] {
     auth.jumps.compactMap { jump -> JumpFinding? in
       let asking = jump.skipped.firstIndex { $0.lines.contains { ownLines.contains($0) } }
@@ -42,7 +42,7 @@ extension StackJudgement {
       let outcome = outcome(of: jump)
       switch outcome {
       case .opensByPassword, .asksMore: return nil
-      // Whoever has written both lines may mean it.
+      // An administrator who has written both lines may intend it.
       case .refuses where blocks?.manages(phone) != true: return nil
       case .opensToAnybody, .refuses:
         return JumpFinding(
@@ -52,17 +52,17 @@ extension StackJudgement {
     }
   }
 
-  /// Jumps that will no longer skip the same lines.
+  /// Jumps that will skip other lines after the change.
   func movedJumps(_ planned: PlannedLines) -> [JumpFinding] {
     moved(auth, planned) { StackJudgement(service: service, auth: $0, session: []).outcome(of: $1).text }
   }
 
-  /// The same of the session's lines.
+  /// Jumps of session lines that will skip other lines after the change.
   func movedSessionJumps(_ planned: PlannedLines) -> [JumpFinding] {
     moved(session, planned) { $1.skips(Self.module) ? Self.unwatched : "" }
   }
 
-  /// Jumps past the line that has the session watched.
+  /// Jumps that skip the line that makes the helper watch the session.
   func crossingSessionJumps() -> [JumpFinding] {
     session.jumps.filter { $0.skips(Self.module) }.map { jump in
       JumpFinding(
@@ -73,7 +73,7 @@ extension StackJudgement {
 
   private static let unwatched = ": nobody watches the session of whoever it applies to"
 
-  /// - Parameter effect: what comes of a jump in the stack as it will be.
+  /// - Parameter effect: the effect of a jump in the changed stack.
   private func moved(
     _ stack: [PAMEntry], _ planned: PlannedLines, effect: ([PAMEntry], PAMJump) -> String
   ) -> [JumpFinding] {
@@ -90,7 +90,7 @@ extension StackJudgement {
     }
   }
 
-  /// Lines that are there already.
+  /// The existing lines that the jump skips.
   private func skips(_ jump: PAMJump) -> [PAMLine] {
     jump.skipped.flatMap(\.lines).filter { !PlannedLines.isUnwritten($0) }
   }

@@ -5,7 +5,7 @@ import HostSystem
 import IAMPASSProtocol
 import PAMStacks
 
-/// What is to be said of stacks that ask for a security key (pam_u2f) beside the phone.
+/// Findings about stacks that ask for a security key (pam_u2f) besides the phone.
 extension StackJudgement {
   static let keyModule = PAMLine.keyModule
 
@@ -17,7 +17,7 @@ extension StackJudgement {
     (.ignore, "an error that pam_u2f ignores"), (.serviceErr, "another error of pam_u2f"),
   ]
 
-  /// - Parameter answer: what other lines say; nil: as presumed.
+  /// - Parameter answer: the answer of other lines; nil: the presumed answer.
   private func opens(
     phone: PAMResult, passwordRight: Bool, key: PAMResult, _ answer: @escaping (PAMLine) -> PAMResult? = { _ in nil }
   ) -> Bool {
@@ -33,9 +33,9 @@ extension StackJudgement {
     return dispatch.run(auth)
   }
 
-  /// A key alone opens it.
+  /// Whether a key alone opens the stack.
   var takesKeyAlone: Bool { opens(phone: .authinfoUnavail, passwordRight: false, key: .success) }
-  /// Neither phone nor password opens it without a key.
+  /// Whether phone and password do not open the stack without a key.
   private var needsKey: Bool {
     !opens(phone: .success, passwordRight: true, key: .authErr)
       && opens(phone: .success, passwordRight: true, key: .success)
@@ -61,7 +61,7 @@ extension StackJudgement {
     ]
   }
 
-  /// If the key is the second factor, neither an error nor another spelling of a name may pass it by.
+  /// If the key is the second factor, an error or another spelling of a name must not skip it.
   private func keySkips(_ line: PAMLine) -> [Finding] {
     var findings: [Finding] = []
     let skips = Self.keyFailures.filter { opens(phone: .success, passwordRight: true, key: $0.0) }.map(\.1)
@@ -92,7 +92,7 @@ extension StackJudgement {
 
   private static let conditionErrors: [PAMResult] = [.serviceErr, .userUnknown, .moduleUnknown, .abort]
 
-  /// The user ids that these lines exempt everybody else from, as the profile writes them.
+  /// The user ids on these lines' lists, in the form that the profile writes. Other users are exempt from the key.
   public static func uidsOnLists(_ lines: [PAMLine]) -> Set<UInt32> {
     Set(
       lines.filter { $0.moduleName == "pam_succeed_if" }.flatMap { line -> [UInt32] in
@@ -103,7 +103,7 @@ extension StackJudgement {
       })
   }
 
-  /// Whom the stack asks for a key besides; nil if that is not by lists of user ids.
+  /// The users whom the stack also asks for a key; nil if it does not go by lists of user ids.
   var keyHolders: Set<UInt32>? {
     guard needsKey, let key = keyLines.first else { return nil }
     let before = Array(auth.flatMap(\.lines).prefix { $0 != key })
@@ -163,12 +163,12 @@ extension StackJudgement {
   }
 }
 
-/// The files behind the lines of pam_u2f, once for each.
+/// Checks the files that the lines of pam_u2f name, each once.
 struct KeyChecks {
   /// All lines of pam_u2f in listed services.
   let lines: [PAMLine]
   let files: SecurityKeyFiles
-  /// Services that ask the users with these ids for a key besides.
+  /// Services that also ask the users with these ids for a key.
   var asking: [(service: String, uids: Set<UInt32>)] = []
 
   func findings() -> [Finding] {
@@ -177,7 +177,7 @@ struct KeyChecks {
     return modules() + mappings.sorted().flatMap(mapping) + unlisted() + keyless()
   }
 
-  /// Ids that the lines have, and whose users have no key: nobody signs these in.
+  /// Findings about ids on the lines whose users have no key: these users cannot sign in.
   private func keyless() -> [Finding] {
     guard let holders = try? files.holders() else { return [] }
     return asking.compactMap { service, uids in
@@ -190,7 +190,8 @@ struct KeyChecks {
     }
   }
 
-  /// Users who have a key, and whose ids the lines do not have: they got another id, or the lines were copied by hand.
+  /// Findings about users who have a key but whose ids are not on the lines. They got another id, or the lines were
+  /// copied by hand.
   private func unlisted() -> [Finding] {
     guard let holders = try? files.holders() else { return [] }
     return asking.compactMap { service, uids in
@@ -213,7 +214,7 @@ struct KeyChecks {
     }
   }
 
-  /// pam_u2f itself takes a mapping that others can write.
+  /// Checks the mapping's owner and mode: pam_u2f itself accepts a mapping that others can write.
   private func mapping(_ path: String) -> [Finding] {
     do throws(FileError) {
       _ = try SecureFile.read(path, privacy: .readableByAll, limit: 4 * 1024 * 1024)

@@ -1,11 +1,11 @@
 import HostState
 import PAMStacks
 
-/// What is said of sealed passwords (`keyring = sealed`): who gets them, and what is missing.
+/// Findings about sealed passwords (`keyring = sealed`): which modules get them, and what is missing.
 public struct KeyringFindings {
-  /// The listed greeters of this computer, and the modules of their auth lines in order.
+  /// The listed greeters of this computer, with their stacks.
   public let stacks: [StackJudgement]
-  /// iampass-keyring.socket, as systemd says.
+  /// Whether iampass-keyring.socket is active.
   public let isListening: Bool
 
   public init(stacks: [StackJudgement], isListening: Bool) {
@@ -34,7 +34,7 @@ public struct KeyringFindings {
           hint: "pam-auth-update --enable iampass-keyring")
       ]
     }
-    // A module that is not known counts: it could take the sealed password for a factor.
+    // An unknown module counts: it could accept the sealed password as a factor.
     return lines[(place + 1)...].filter(\.isFactor).map { line in
       Finding(
         .problem, .pam,

@@ -1,10 +1,10 @@
 import HostState
 
-/// What is said of screen lockers of which the helper does not see that the screen is locked, or of which nobody knows:
-/// it logs their sessions out by ``Configuration/onLockFailure``, although the screen is locked.
+/// Findings about screen lockers that do not show the helper that the screen is locked, or that were not tested. The
+/// helper logs their sessions out by ``Configuration/onLockFailure``, although the screen is locked.
 public struct LockFindings {
   public let configuration: Configuration
-  /// PAM services of this computer.
+  /// The PAM services of this computer.
   public let services: [String]
 
   public init(configuration: Configuration, services: [String]) {
@@ -30,7 +30,7 @@ public struct LockFindings {
       hint: "set LockedHint as iampass-helper(8) shows, or on_lock_failure = ignore")
   }
 
-  /// The keys in force that lock a screen.
+  /// The configuration keys that are set to lock a screen.
   private var lockingKeys: [String] {
     let looksForPhones = configuration.presence == .bluetooth
     let actions: [(key: String, action: Configuration.EndAction)] = [

@@ -1,12 +1,12 @@
 import CommandSupport
 import HostState
 
-/// A locker that is installed and has no PAM file: it asks under another name, by which no phone is asked. Debian's
-/// xsecurelock does.
+/// A locker that is installed but has no PAM file. It uses another service, which does not ask the phone. Debian's
+/// xsecurelock does this.
 public enum LockerWithoutFile {
-  /// Nil for what is not a locker, and for a locker that is not installed.
+  /// Nil if the service is not a locker, or if the locker is not installed.
   ///
-  /// - Parameter service: has no file in `folder`.
+  /// - Parameter service: a service without a file in `folder`.
   public static func finding(
     _ service: String, folder: String, isInstalled: (String) -> Bool = { Program.exists("/usr/bin/\($0)") }
   ) -> Finding? {

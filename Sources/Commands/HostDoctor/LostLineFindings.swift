@@ -2,7 +2,7 @@ import HostState
 import HostSystem
 import PAMStacks
 
-/// PAM files that have lost the line of a listed service since `iampassctl enable` or the helper saw it there.
+/// Findings about PAM files that have lost the line of a listed service since `iampassctl enable` or the helper saw it.
 enum LostLineFindings {
   static func findings(_ configuration: Configuration, pamFolder: String) -> [Finding] {
     let known: [PhoneLine]

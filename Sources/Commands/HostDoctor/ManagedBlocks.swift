@@ -1,19 +1,19 @@
 import PAMStacks
 
-/// The parts of a file that pam-auth-update(8) writes. Other lines of the file are an administrator's, and are kept.
+/// The parts of a file that pam-auth-update(8) writes. It keeps the other lines, which are an administrator's.
 public struct ManagedBlocks: Sendable {
-  /// As pam-auth-update looks for them: two parts, each between two comments.
+  /// The comments that pam-auth-update searches for. There are two parts, each between two comments.
   private static let comments = [
     #"# here are the per-package modules (the "Primary" block)"#, "# here's the fallback if no module succeeds",
     #"# and here are more per-package modules (the "Additional" block)"#, "# end of pam-auth-update config",
   ]
 
   public let path: String
-  /// The line number of the comment above each part, and of the one below it.
+  /// The line numbers of the comments above and below each part.
   let primary: Range<Int>
   let additional: Range<Int>
 
-  /// - Parameter text: the file's bytes; without all of the comments in order pam-auth-update changes nothing.
+  /// - Parameter text: the file's bytes. Without all comments in order pam-auth-update changes nothing.
   public init?(path: String, text: [UInt8]) {
     var numbers: [Int] = []
     var number = 0
@@ -29,15 +29,15 @@ public struct ManagedBlocks: Sendable {
     additional = numbers[2]..<numbers[3]
   }
 
-  /// Whether pam-auth-update has written the line, and counts its numbers.
+  /// Whether pam-auth-update has written the line, and adjusts its jumps.
   func manages(_ line: PAMLine) -> Bool {
     line.file == path && (primary.contains(line.line) || additional.contains(line.line))
   }
 }
 
-/// Lines that `enable` is about to have written into a file, which moves the landing of jumps across them.
+/// Lines that `enable` is about to write into a file. They move the targets of jumps across them.
 public struct PlannedLines: Sendable {
-  /// The number of a line that is not there yet.
+  /// The line number of a planned line.
   private static let unwritten = 0
 
   let blocks: ManagedBlocks
@@ -45,9 +45,9 @@ public struct PlannedLines: Sendable {
   let additional: [PAMLine]
 
   /// - Parameters:
-  ///   - stack: the auth lines of the blocks' file as they are.
-  ///   - hasKeyring: the line that hands sealed passwords on is wanted.
-  ///   - securityKey: a profile that is not on yet; nil: its lines stay as they are.
+  ///   - stack: the auth lines of the blocks' file as they are now.
+  ///   - hasKeyring: whether the line that passes on sealed passwords is wanted.
+  ///   - securityKey: a profile that is not switched on yet; nil: its lines stay as they are.
   public init(_ blocks: ManagedBlocks, stack: [PAMEntry], hasKeyring: Bool, securityKey: SecurityKeyProfile?) {
     let own = stack.flatMap(\.lines).filter { $0.moduleName == StackJudgement.module }
     let phone = own.contains { !$0.servesKeyring } ? "" : "\tsufficient\tpam_iampass.so\n"
@@ -58,7 +58,7 @@ public struct PlannedLines: Sendable {
     additional = Self.lines("auth", (key?.0 == .second ? key?.1 ?? "" : "") + keyring, path: blocks.path)
   }
 
-  /// - Parameter session: the session lines of the blocks' file as they are.
+  /// - Parameter session: the session lines of the blocks' file as they are now.
   public init(_ blocks: ManagedBlocks, session: [PAMEntry]) {
     let isOn = session.flatMap(\.lines).contains { $0.moduleName == StackJudgement.module }
     self.blocks = blocks
@@ -71,7 +71,7 @@ public struct PlannedLines: Sendable {
 
   static func isUnwritten(_ line: PAMLine) -> Bool { line.line == unwritten }
 
-  /// - Parameter profile: lines as in `/usr/share/pam-configs`, indented by a tab.
+  /// - Parameter profile: the profile's lines as in `/usr/share/pam-configs`, indented by a tab.
   private static func lines(_ kind: String, _ profile: String, path: String) -> [PAMLine] {
     let written = profile.split(separator: "\n").filter { $0.hasPrefix("\t") }
     let text = written.map { kind + $0 }.joined(separator: "\n")
@@ -82,8 +82,8 @@ public struct PlannedLines: Sendable {
     }
   }
 
-  /// The stack as it will be. pam-auth-update sorts lines by their profiles' priority; here they go to the top of their
-  /// part, so that no jump across them is missed.
+  /// The stack after the change. pam-auth-update sorts lines by priority. Here they are at the top of their part, so
+  /// that no jump across them is missed.
   func inserted(into stack: [PAMEntry]) -> [PAMEntry] {
     let greatest = stack.compactMap(number).max() ?? 0
     var result: [PAMEntry] = []
@@ -97,7 +97,7 @@ public struct PlannedLines: Sendable {
         }
         continue
       }
-      // The file is included again.
+      // The file is included once more.
       if number <= last { last = 0 }
       func begins(_ part: Range<Int>) -> Bool { last < part.lowerBound && number > part.lowerBound }
       if begins(blocks.primary) { result += primary.map { .module($0) } }

@@ -1,8 +1,8 @@
 import HostState
 import PAMStacks
 
-/// The words after `pam_iampass.so`, judged by the module's own reader: a bad value refuses every sign-in, an unknown
-/// word is only logged.
+/// The words after `pam_iampass.so`, judged by the module's own reader. A bad value refuses every sign-in, and an
+/// unknown word is only logged.
 public enum ModuleWords {
   public static func findings(_ line: PAMLine, service: String) -> [Finding] {
     let arguments = line.moduleArguments

@@ -2,13 +2,13 @@ import Glibc
 import HostState
 import IAMPASSProtocol
 
-/// What this computer is left with if the service or the phone cannot be asked (`methods_offline`).
+/// Findings about sign-ins if the service or the phone cannot be asked (`methods_offline`).
 public struct OfflineFindings {
   /// One user's recovery codes.
   public struct Codes: Sendable, Equatable {
     public let user: String
     public let left: Int
-    /// Why the set is not taken; nil if it is.
+    /// Why the set is not valid; nil if it is.
     public let fault: String?
 
     public init(user: String, left: Int, fault: String? = nil) {
@@ -18,16 +18,16 @@ public struct OfflineFindings {
     }
   }
 
-  /// With fewer codes left, a new set is due.
+  /// If fewer codes than this are left, a new set is due.
   static let fewCodes = 3
 
   public let methods: OfflineMethods
-  /// Listed PAM services of this computer.
+  /// The listed PAM services of this computer.
   public let services: [String]
   public let codes: [Codes]
   /// Users with a token.
   public let users: [String]
-  /// Listed services that a security key opens by itself.
+  /// The listed services that a security key alone opens.
   public let takingKeys: [String]
 
   public init(
@@ -69,7 +69,7 @@ public struct OfflineFindings {
     return findings
   }
 
-  /// Services that `methods_offline` names, and that take a code not at all, or not always.
+  /// Findings about services in `methods_offline` that never take a code, or not always.
   private var exceptions: [Finding] {
     var findings: [Finding] = []
     let brokered = services.filter { methods.contains(.recovery, for: $0) && !methods.takesCodes($0) }
@@ -94,7 +94,7 @@ public struct OfflineFindings {
   }
 }
 
-/// The files behind ``OfflineFindings``.
+/// Reads the files for ``OfflineFindings``.
 struct OfflineChecks {
   let configuration: Configuration
   let codes: RecoveryCodes
@@ -131,7 +131,7 @@ struct OfflineChecks {
 }
 
 extension RecoveryCodes {
-  /// Why the set is not taken; nil if it is.
+  /// Why the set is not valid; nil if it is.
   func fault(of set: RecoverySet) -> String? {
     if !isThisComputers(set) { return "they were made for another computer" }
     do { return try isOfThisName(set) ? nil : "they were made for another user of this name" } catch {

@@ -2,10 +2,10 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// Whose phone can approve without the service (`methods_offline = phone`).
+/// Findings about phones that can approve without the service (`methods_offline = phone`).
 struct OfflinePhoneFindings {
   let methods: OfflineMethods
-  /// Listed PAM services of this computer.
+  /// The listed PAM services of this computer.
   let services: [String]
   /// Nil unless this computer verifies approvals.
   let phones: OfflinePhones?
@@ -29,7 +29,8 @@ struct OfflinePhoneFindings {
     return [ok] + pageFindings + userFindings(phones)
   }
 
-  /// The digits prove what the page shows, and that it unlocked the phone.
+  /// A warning if `page-digests` is missing: digits prove only what the phone's page has shown and done, so the page must
+  /// be genuine.
   private var pageFindings: [Finding] {
     guard !pageDigests.isThere else { return [] }
     return [

@@ -5,18 +5,18 @@ import HostSystem
 import IAMPASSProtocol
 import PAMStacks
 
-/// Each PAM service that has the module, and those that should.
+/// Checks each PAM service that has the module, and those that should have it.
 struct PAMChecks {
-  /// Services that people sign in through.
+  /// The services that people usually sign in with.
   private static let usual = ServiceTable.names(where: \.isUsual)
 
   let folder: String
   let configuration: Configuration
-  /// The configuration that is looked at; a line may name another.
+  /// The configuration's path. A PAM line may name another configuration.
   let path: String
-  /// What `enable` is about to do. sshd is judged as it will be with the file that is written.
+  /// The change that `enable` is about to make. sshd is judged with the file that `enable` will write.
   var change: PlannedChange?
-  /// The policy of sudo, which can ask other services.
+  /// sudo's policy, which may name other PAM services.
   var sudoers = Sudoers.Answer.notInstalled
 
   private var reader: PAMReader { PAMReader(folder: folder) }
@@ -28,7 +28,7 @@ struct PAMChecks {
     let listed = configuration.services
     for service in lookedAt {
       guard reader.has(service) else {
-        // @desktop lists programs that few computers have all of.
+        // @desktop lists programs of which a computer has only some.
         if listed.contains(service), !Self.usual.contains(service), !DesktopServices.contains(service) {
           findings.append(
             Finding(
@@ -53,17 +53,17 @@ struct PAMChecks {
       + others().flatMap { unlisted($0, refusing: .warning) } + jumpFindings()
   }
 
-  /// Services that sudo asks by its policy, besides its usual ones.
+  /// The services that sudo's policy names besides the usual ones.
   private var sudos: [String] {
     if case .settings(let settings) = sudoers { settings.services.map(\.name) } else { [] }
   }
 
-  /// As it is, and not as it counts: what counts wrongly is said of sudo's policy.
+  /// Whether the service really opens a session. If it counts otherwise, that is reported for sudo's policy.
   private func opensSession(_ service: String) -> Bool {
     configuration.opensSession(service) && (configuration.knows(service) || !sudos.contains(service))
   }
 
-  /// Services that people sign in through here, by the table, by sudo's policy or by the list; each once.
+  /// The services that people sign in with here, by the table, by sudo's policy or by the list; each once.
   private var lookedAt: [String] {
     var names = Self.usual
     for name in sudos + configuration.services where !names.contains(name) { names.append(name) }
@@ -80,8 +80,8 @@ struct PAMChecks {
     }
   }
 
-  /// Jumps of an administrator's own lines past the phone, past the line that has a session watched, or past what `enable`
-  /// is about to have written; each once, in whichever services. It writes nothing for account and password.
+  /// Jumps of an administrator's own lines that skip the phone's line, the session's line or lines that `enable` is
+  /// about to write. Each is reported once for all services. `enable` writes no lines for account and password.
   func jumpFindings() -> [Finding] {
     let auth = blocks("common-auth")
     let session = blocks("common-session")
@@ -105,7 +105,7 @@ struct PAMChecks {
     }.filter { known.insert($0.text).inserted }.map(\.finding)
   }
 
-  /// Empty if it cannot be read, which is said elsewhere.
+  /// The stack; empty if it cannot be read, which is reported elsewhere.
   private func stack(_ kind: String, of name: String) -> [PAMEntry] { (try? reader.stack(kind, of: name)) ?? [] }
 
   private func blocks(_ name: String) -> ManagedBlocks? {
@@ -113,7 +113,7 @@ struct PAMChecks {
     return PAMReader.readFile(path).flatMap { ManagedBlocks(path: path, text: $0) }
   }
 
-  /// The methods that each listed service with the module asks for; an empty list leaves the choice to the phones.
+  /// The methods that each listed service with the module asks for; if the list is empty, the phones choose.
   func askedMethods() -> [(service: String, methods: [AuthenticationMethod])] {
     configuration.services.flatMap { service -> [(service: String, methods: [AuthenticationMethod])] in
       guard let auth = try? reader.stack("auth", of: service) else { return [] }
@@ -122,7 +122,7 @@ struct PAMChecks {
     }
   }
 
-  /// Listed services that ask the phone: they have the module, and sshd asks PAM.
+  /// Listed services that ask the phone: they have the module, and sshd's settings make it ask PAM.
   func asking() -> [String] {
     var names: [String] = []
     for (service, _) in askedMethods() where !names.contains(service) { names.append(service) }
@@ -145,7 +145,7 @@ struct PAMChecks {
       })
   }
 
-  /// Listed services that a security key opens by itself.
+  /// The listed services that a security key alone opens.
   var servicesTakingKeys: [String] {
     configuration.services.filter { service in
       guard let auth = try? reader.stack("auth", of: service) else { return false }
@@ -154,7 +154,7 @@ struct PAMChecks {
     }
   }
 
-  /// The listed greeters, which hand a sealed password on.
+  /// Findings about the listed greeters, which pass on a sealed password.
   func keyringFindings() -> [Finding] {
     let greeters = configuration.services.filter { DesktopServices.isGreeter($0) && reader.has($0) }
     let stacks = greeters.compactMap { service in
@@ -163,7 +163,8 @@ struct PAMChecks {
     return KeyringFindings(stacks: stacks, isListening: SystemChecks.isActive("iampass-keyring.socket")).findings
   }
 
-  /// Services that are neither usual nor listed, and have the module all the same; not those that ask nobody.
+  /// Services that have the module although they are neither usual nor listed. Services that authenticate nobody are
+  /// left out.
   private func others() -> [StackJudgement] {
     let known = Set(lookedAt + ServiceTable.names(where: \.asksNobody))
     let names = reader.services(among: PAMFiles.names(in: folder)).filter { !known.contains($0) }
@@ -173,9 +174,9 @@ struct PAMChecks {
     }.filter(\.hasModule)
   }
 
-  /// Only what goes by this configuration's list.
+  /// Findings about an unlisted service whose lines use this configuration.
   ///
-  /// - Parameter refusing: how much it matters that the service lets nobody in; a file may be no service's.
+  /// - Parameter refusing: the level of a service that lets nobody in. The file may not belong to a service.
   private func unlisted(_ stack: StackJudgement, refusing: Finding.Level) -> [Finding] {
     let goesByIt = stack.ownLines.contains { $0.moduleArguments.configurationPath == path }
     return goesByIt ? stack.findingsUnlisted(refusing: refusing) : []
@@ -229,7 +230,7 @@ struct PAMChecks {
       }
   }
 
-  /// The module's file, once for each path.
+  /// Findings about the module's file, once for each path.
   private func modules(_ having: [StackJudgement]) -> [Finding] {
     Set(having.flatMap(\.ownLines).map(\.module)).sorted().map { module in
       guard let file = ModuleFile.find(module) else {

@@ -2,12 +2,12 @@ import Glibc
 import HostState
 import PAMStacks
 
-/// A line in force that names the module, or security keys that are registered here.
+/// A line in force that names the module, or this product's security keys.
 public struct ModuleLine: Sendable, Equatable {
   public let path: String
-  /// Counted from 1.
+  /// The line's number, counted from 1.
   public let number: Int
-  /// As it stands there.
+  /// The line's text, unchanged.
   public let text: String
 
   public init(path: String, number: Int, text: String) {
@@ -19,27 +19,28 @@ public struct ModuleLine: Sendable, Equatable {
   public var place: String { "\(path):\(number)" }
 }
 
-/// PAM's files, whatever service or kind of line they are for.
+/// PAM's files of all services.
 public enum PAMFiles {
-  /// Where libpam may look (pam.conf(5)).
+  /// The places where libpam may look (pam.conf(5)).
   public static let places = ["/etc/pam.d", "/usr/lib/pam.d", "/etc/pam.conf"]
-  /// Ends of the names of copies that programs leave: none is a service's.
+  /// Endings of copies that programs leave. They do not belong to services.
   private static let copies = [".pam-old", ".bak", ".orig", ".old", ".save", ".swp", ".swo", "~"]
-  /// Links may lead in a circle.
+  /// The deepest level that is read, because links may lead in a circle.
   private static let greatestDepth = 8
 
-  /// What a line of ours has in it: the module, what our keys are registered for, and their mapping.
+  /// Texts that only this product's lines have: the module, the origin of our security keys, and their mapping.
   private static let marks = [StackJudgement.module, SecurityKeyFiles.origin, "/etc/iampass/security-key"]
 
-  /// Lines that name the module or its security keys, as the removal of the package looks for them (packaging/debian/libpam-iampass.prerm):
-  /// also in a vendor's file that one of the admin's hides, since it comes into force when that one goes.
+  /// Lines that name the module or its security keys, as the package's removal searches for them
+  /// (packaging/debian/libpam-iampass.prerm). Vendor files that an administrator's file hides count too: they come into
+  /// force if that file is removed.
   public static func moduleLines(in places: [String] = PAMFiles.places) -> [ModuleLine] {
     places.flatMap { files(at: $0, depth: 0) }.flatMap { path in
       moduleLines(PAMReader.readFile(path) ?? [], path: path)
     }
   }
 
-  /// Names that may be services' in a folder, and in the vendor's where it is the admin's; in order.
+  /// Sorted names of possible services in a folder. For the administrator's folder the vendor's folder is read too.
   public static func names(in folder: String) -> [String] {
     let folders = [folder] + [PAMReader.vendorFolders[folder]].compactMap(\.self)
     return Set(folders.flatMap { entries(of: $0) }).filter { !isCopy($0) }.sorted()

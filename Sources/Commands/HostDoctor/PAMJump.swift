@@ -1,18 +1,18 @@
 import PAMStacks
 
-/// A number in a line's control, and where it leads: `[success=2 default=ignore]` skips two entries (pam.conf(5)).
+/// A number in a line's control, and its target: `[success=2 default=ignore]` skips two entries (pam.conf(5)).
 struct PAMJump {
   let line: PAMLine
-  /// As written: `success=2`.
+  /// The word as written, such as `success=2`.
   let word: String
   let count: Int
   let skipped: [PAMEntry]
-  /// The line where the stack goes on; nil at its end.
+  /// The line at which the stack continues; nil at its end.
   let landing: PAMLine?
-  /// libpam refuses there.
+  /// Whether the jump leads past the end of the stack, where libpam refuses.
   let isPastEnd: Bool
 
-  /// - Parameter module: such as `pam_iampass`.
+  /// - Parameter module: the module's name, such as `pam_iampass`.
   func skips(_ module: String) -> Bool { skipped.flatMap(\.lines).contains { $0.moduleName == module } }
 }
 
@@ -34,7 +34,7 @@ extension [PAMEntry] {
       landing: rest.dropFirst(count).first?.lines.first, isPastEnd: count > rest.count)
   }
 
-  /// The same, with another control in each place of the line.
+  /// The same stack with another control in each occurrence of the line.
   func replacing(_ line: PAMLine, control: String) -> [PAMEntry] {
     map { entry in
       switch entry {

@@ -2,23 +2,23 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// The phone's page as it is to be: the file `page-digests`, which `iampass-server page-digest` prints.
+/// The digests that the phone's page must have: the file `page-digests`, which `iampass-server page-digest` prints.
 ///
-/// A service that was broken into could serve another page, which signs without its user. It could also serve this
-/// computer the right page, and a phone another one.
+/// An attacker who controls the service could serve a page that signs without its user. The attacker could also serve
+/// the right page to this computer, and another one to a phone.
 package struct PageDigests: Sendable, Equatable {
   /// Bytes of the file.
   static let greatestSize = 16 * 1024
-  /// Files of the page, each of them one request.
+  /// The most files of the page. Each takes one request.
   static let greatestCount = 100
   private static let digestLength = 64
-  /// What each path begins with.
+  /// The beginning of each path.
   private static let folder = "phone"
 
   package struct Line: Sendable, Equatable {
     /// 64 hexadecimal digits.
     package let digest: String
-    /// Below `phone/`; empty for the page itself.
+    /// The path below `phone/`; empty for the page itself.
     package let name: String
 
     package init(digest: String, name: String) {
@@ -50,7 +50,7 @@ package struct PageDigests: Sendable, Equatable {
 
   package let lines: [Line]
 
-  /// Nil unless each line is as `iampass-server page-digest` prints it, and the page itself is among them.
+  /// Nil unless each line has the form that `iampass-server page-digest` prints, and one is for the page itself.
   package init?(_ bytes: [UInt8]) {
     guard let text = String(validating: bytes, as: UTF8.self) else { return nil }
     let texts = text.split(separator: "\n", omittingEmptySubsequences: true)
@@ -59,7 +59,7 @@ package struct PageDigests: Sendable, Equatable {
     else { return nil }
   }
 
-  /// What a computer is served at a path.
+  /// What the service answers at a path.
   package enum Served: Sendable, Equatable {
     case file([UInt8])
     /// The reply's status.
@@ -67,16 +67,16 @@ package struct PageDigests: Sendable, Equatable {
     case unreachable
   }
 
-  /// What there is to say of the page.
+  /// Findings about the page.
   ///
-  /// - Parameter fetch: what is served at the path of these parts, below the service's address.
+  /// - Parameter fetch: gets the answer at the path of these parts, below the service's address.
   package func findings(fetch: ([String]) -> Served) -> [Finding] {
     var changed: [String] = []
     for line in lines {
       switch fetch([Self.folder, line.name]) {
       case .file(let bytes) where Digest.hexadecimal(Digest.sha256(bytes)) == line.digest: continue
       case .file, .refused: changed.append(line.path)
-      // What a part of the page is served says nothing of the rest.
+      // One part of the page does not prove the others.
       case .unreachable:
         return [Finding(.warning, .service, "the phone's page cannot be compared: \(line.path) is not served in time")]
       }
@@ -91,7 +91,7 @@ package struct PageDigests: Sendable, Equatable {
   }
 }
 
-/// Compares the page that the service serves with `page-digests`, if that file is there.
+/// Compares the service's page with `page-digests`, if that file exists.
 struct PageChecks {
   let path: String
   let server: ServerURL

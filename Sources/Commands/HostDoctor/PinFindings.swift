@@ -3,13 +3,13 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What pinned phones, the users' tokens and the service say of each other, where approvals are verified.
+/// Findings about differences between pinned phones, users' tokens and the service, if approvals are verified.
 package struct PinFindings: Sendable {
   /// One user with a token.
   package struct User: Sendable {
     package let name: String
     package let pinned: [PinnedPhone]
-    /// As the service tells them; nil if it was not asked, or does not tell.
+    /// The user's phones at the service; nil if it was not asked, or did not say.
     package let told: [PhoneDigestsReply.Phone]?
 
     package init(name: String, pinned: [PinnedPhone], told: [PhoneDigestsReply.Phone]?) {
@@ -18,16 +18,17 @@ package struct PinFindings: Sendable {
       self.told = told
     }
 
-    /// Whether no pinned phone has a screen lock that this computer knows.
+    /// Whether no pinned phone has a known screen lock.
     fileprivate var isTappedOnly: Bool { !pinned.isEmpty && pinned.allSatisfy { $0.credential == nil } }
 
-    /// Whether the service has none of the pinned phones, or has one of them with other keys: nobody is signed in by it.
+    /// Whether the service has none of the pinned phones, or has one with other keys. That phone cannot sign the user
+    /// in.
     fileprivate var isReplaced: Bool {
       guard !pinned.isEmpty, let told else { return false }
       return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keysDigest == phone.keys.digest } }
     }
 
-    /// Whether the service asks a further phone, whose approval signs nobody in here.
+    /// Whether the service also asks a phone that is not pinned. Its approval does not count here.
     fileprivate var hasUnpinned: Bool {
       guard !pinned.isEmpty, !isReplaced, let told else { return false }
       return !told.allSatisfy { phone in pinned.contains { $0.id == phone.id && $0.keys.digest == phone.keysDigest } }
@@ -39,7 +40,7 @@ package struct PinFindings: Sendable {
   package let isWhole: Bool
   /// Names with a pinned phone, but without a token.
   package let withoutToken: [String]
-  /// What each service with the module asks for.
+  /// The methods that each service with the module asks for.
   package let asking: [(service: String, methods: [AuthenticationMethod])]
 
   package init(
@@ -87,7 +88,7 @@ package struct PinFindings: Sendable {
     return findings + unverifiable() + locks(users.filter(\.isTappedOnly).map(\.name))
   }
 
-  /// Services whose methods no signature proves.
+  /// Findings about services whose methods a signature cannot prove.
   private func unverifiable() -> [Finding] {
     let services = asking.filter { !$0.methods.isEmpty && !$0.methods.contains(where: Self.isVerifiable) }.map(
       \.service)
@@ -107,7 +108,7 @@ package struct PinFindings: Sendable {
     }
   }
 
-  /// - Parameter tapped: users whose phones can prove a tap alone.
+  /// - Parameter tapped: users whose phones can prove only a tap.
   private func locks(_ tapped: [String]) -> [Finding] {
     guard let first = tapped.first else { return [] }
     let list = UserFindings.list(tapped)
@@ -133,18 +134,18 @@ package struct PinFindings: Sendable {
   }
 }
 
-/// Reads `/etc/iampass/phones`, and asks the service for what it has.
+/// Reads `/etc/iampass/phones`, and asks the service for its phones.
 struct PinChecks {
-  /// Users whose lines are looked up.
+  /// The most users whose lines are looked up.
   private static let greatestLookedUp = 1_000
 
   let path: String
   let usersPath: String
-  /// The users whom the service lists; nil: users are in the file alone.
+  /// The users whom the service lists; nil: users are only in the file.
   let listed: ServiceUsers?
   /// Whether a sign-in needs a pinned phone.
   let isVerified: Bool
-  /// What each service with the module asks for.
+  /// The methods that each service with the module asks for.
   let asking: [(service: String, methods: [AuthenticationMethod])]
   let service: ServiceChecks?
 
@@ -156,7 +157,7 @@ struct PinChecks {
     return badLines(file) + (isVerified ? comparison(file) : [])
   }
 
-  /// A file that is not used matters only if sign-ins need it.
+  /// A finding about a file that cannot be used. It is a problem only if sign-ins need the file.
   private func bad(_ text: String, hint: String?) -> Finding {
     Finding(isVerified ? .problem : .warning, .users, text, hint: hint)
   }
@@ -174,7 +175,7 @@ struct PinChecks {
   }
 
   private func comparison(_ file: PinnedPhones) -> [Finding] {
-    // What is wrong with the users file was said before.
+    // Errors of the users file were reported before.
     guard let tokens = try? UserTokens(path: usersPath) else { return [] }
     let names = tokens.users()
     let inFile = Set(file.users())
@@ -206,7 +207,8 @@ struct PinChecks {
     ).findings + refused.prefix(UserFindings.greatestNamed)
   }
 
-  /// What refuses all phones of a user although each line is good by itself. A bad line was said with its number.
+  /// A finding about an error that makes all phones of a user unusable although each line is valid. Bad lines were
+  /// reported with their numbers.
   private func refusal(of user: UnixUsername, _ error: PinnedPhonesError) -> [Finding] {
     if case .badLine = error { return [] }
     let text = "\(error.explanation(path: path)): \(user) cannot sign in by a verified approval"

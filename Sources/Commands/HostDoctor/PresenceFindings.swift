@@ -2,12 +2,12 @@ import HostState
 import HostSystem
 import PresenceLink
 
-/// What is said of phones that are bound to be looked for by Bluetooth. Nothing, if none is bound.
+/// Findings about phones that are bound for Bluetooth. There are none if no phone is bound.
 public struct PresenceFindings {
   public let phones: [BoundPhone]
-  /// The configuration lets the helper look for them.
+  /// Whether the configuration makes the helper look for them.
   public let isOn: Bool
-  /// iampass-presence.socket is active.
+  /// Whether iampass-presence.socket is active.
   public let socketListens: Bool
   /// The pairing of a bound phone; nil if BlueZ has none.
   public let bond: (BoundPhone) throws(FileError) -> BondedDevice?

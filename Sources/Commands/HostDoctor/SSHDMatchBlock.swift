@@ -1,46 +1,47 @@
 /// A `Match` block of sshd's configuration (sshd_config(5)).
 struct SSHDMatchBlock: Equatable {
-  /// One condition of its line, such as `Group admins,wheel`. All of a line must hold.
+  /// One condition of its line, such as `Group admins,wheel`. All criteria of a line must hold.
   struct Criterion: Equatable {
-    /// As written.
+    /// The criterion's name, as written.
     let name: String
     let patterns: [String]
 
     var text: String { "\(name) \(patterns.joined(separator: ","))" }
 
-    /// The patterns that stand for themselves; none if the list takes some away again.
+    /// The patterns without wildcards; none if the list has negated patterns.
     var literals: [String] {
       guard !patterns.contains(where: { $0.hasPrefix("!") }) else { return [] }
       return patterns.filter { !$0.contains("*") && !$0.contains("?") }
     }
   }
 
-  /// `/etc/ssh/sshd_config:12`.
+  /// The line's place, such as `/etc/ssh/sshd_config:12`.
   let place: String
-  /// Those of the block around it too, if the file is included in one. Empty: it holds for everybody.
+  /// The block's criteria. If the file is included within a block, that block's criteria are added. If the list is
+  /// empty, the block holds for all connections.
   let criteria: [Criterion]
-  /// Whether it sets something that decides if the phone is asked.
+  /// Whether the block sets an option that decides if the phone is asked.
   var changesSignIn = false
 
   var text: String { "Match \(criteria.map(\.text).joined(separator: " ")) (\(place))" }
 }
 
-/// Connections to ask sshd about.
+/// The example connections that sshd is asked about.
 struct SSHDConnections: Equatable {
-  /// For one block.
+  /// The most connections for one block.
   static let greatestCount = 32
-  /// The criteria, and what `sshd -T -C` calls each; in the order of what is written out.
+  /// The criteria and their names in `sshd -T -C`, in the order of the output.
   private static let fields = [
     ("user", "user"), ("group", "user"), ("host", "host"), ("address", "addr"), ("localaddress", "laddr"),
     ("localport", "lport"), ("rdomain", "rdomain"),
   ]
 
-  /// Each as for `-C`: `user=alice,addr=192.0.2.1`.
+  /// The connections in the form of `-C`, such as `user=alice,addr=192.0.2.1`.
   private(set) var texts: [String] = []
-  /// Why others of the block cannot be judged.
+  /// Why other connections of the block cannot be judged.
   private(set) var reasons: [String] = []
 
-  /// - Parameter members: the known users of a group.
+  /// - Parameter members: gives the known users of a group.
   init(of block: SSHDMatchBlock, members: (String) -> [String]) {
     var values: [String: [String]] = [:]
     for criterion in block.criteria {
@@ -74,13 +75,13 @@ struct SSHDConnections: Equatable {
     texts = specifications.prefix(Self.greatestCount).map { $0.joined(separator: ",") }
   }
 
-  /// An address that a pattern matches: the network's own of `192.0.2.0/24`.
+  /// An address that a pattern matches. For `192.0.2.0/24` it is the network's own address.
   private static func example(_ pattern: String) -> String {
     pattern.split(separator: "/", omittingEmptySubsequences: false).first.map(String.init) ?? pattern
   }
 }
 
 extension [String] {
-  /// Each once, in order.
+  /// The elements, each once, in order.
   fileprivate var uniqued: [String] { reduce(into: []) { if !$0.contains($1) { $0.append($1) } } }
 }

@@ -1,17 +1,17 @@
 import CommandSupport
 
-/// What to say of `Match` blocks: each is judged by what sshd itself says of connections that the block names.
+/// Findings about `Match` blocks. Each is judged by sshd's own settings for connections that the block names.
 struct SSHDMatchFindings {
-  /// For all blocks together: sshd runs once for each.
+  /// The most connections of all blocks together. sshd runs once for each.
   private static let greatestConnections = 128
 
-  /// As for connections that no block names.
+  /// The settings for connections that no block names.
   let general: SSHDSettings
   /// The listed services whose stacks have the module.
   let asking: [String]
-  /// The known users of a group.
+  /// Gives the known users of a group.
   let members: (String) -> [String]
-  /// What sshd says of a connection.
+  /// Gives sshd's settings for a connection.
   let answer: (String) -> SSHDaemon.Answer
 
   func findings(_ found: SSHDMatchReader.Result) -> [Finding] {
@@ -67,7 +67,7 @@ struct SSHDMatchFindings {
     ]
   }
 
-  /// It was said before, of everybody.
+  /// Whether the same finding was reported for all connections.
   private func isGeneral(_ finding: Finding) -> Bool { own(general).contains { $0.text == finding.text } }
 
   private func unjudged(_ block: SSHDMatchBlock, _ reason: String) -> Finding {
@@ -77,13 +77,13 @@ struct SSHDMatchFindings {
   }
 }
 
-/// Users of a group, as the system's sources list them.
+/// The users of a group, from the system's sources.
 enum GroupMembers {
   private static let command = "/usr/bin/getent"
-  /// Bytes of all users' lines.
+  /// The most bytes of all users' lines.
   private static let greatestOutput = 16 * 1024 * 1024
 
-  /// A directory need not list whose first group it is.
+  /// The known users of a group. A directory may leave out users whose primary group it is.
   static func known(_ group: String) -> [String] {
     guard let entry = lines(["group", group]).first, entry.count >= 4 else { return [] }
     let first = lines(["passwd"]).filter { $0.count >= 4 && $0[3] == entry[2] }.map { $0[0] }
@@ -94,7 +94,7 @@ enum GroupMembers {
     guard let answer = Program.run([command] + words, greatestOutput: greatestOutput), answer.status == 0 else {
       return []
     }
-    // By bytes: marks of a user's own name would hide a colon.
+    // This splits bytes: a combining mark in a user's own text would hide a colon.
     return answer.output.utf8.split(separator: UInt8(ascii: "\n")).map { line in
       line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map { String(Substring($0)) }
     }

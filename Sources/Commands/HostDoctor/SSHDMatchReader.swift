@@ -1,11 +1,12 @@
 import Glibc
 import PAMStacks
 
-/// Reads sshd's configuration for its `Match` blocks, with what it includes, after `sshd -T` understood all of it.
+/// Finds the `Match` blocks in sshd's configuration and its included files. `sshd -T` has accepted the configuration
+/// before.
 struct SSHDMatchReader {
   struct Result: Equatable {
     var blocks: [SSHDMatchBlock] = []
-    /// Files that may have blocks, and were not read.
+    /// Files that may have blocks but were not read.
     var unread: [String] = []
   }
 
@@ -13,10 +14,10 @@ struct SSHDMatchReader {
   private static let folder = "/etc/ssh/"
   /// sshd's own SERVCONF_MAX_DEPTH.
   private static let greatestDepth = 16
-  /// Settings that decide whether the phone is asked.
+  /// The settings that decide whether the phone is asked.
   private static let deciding: Set<String> = [
     "usepam", "pamservicename", "authenticationmethods", "kbdinteractiveauthentication",
-    // Earlier names of it.
+    // These are older names.
     "challengeresponseauthentication", "skeyauthentication",
     "pubkeyauthentication", "dsaauthentication", "hostbasedauthentication", "gssapiauthentication",
   ]
@@ -25,8 +26,8 @@ struct SSHDMatchReader {
   private let expand: (String) -> [String]?
 
   /// - Parameters:
-  ///   - read: a file's bytes by its path; nil if it cannot be read.
-  ///   - expand: the files that a pattern names, in order; nil if they cannot be told.
+  ///   - read: gives a file's bytes by its path; nil if it cannot be read.
+  ///   - expand: gives the files that a pattern names, in order; nil if they are not known.
   init(
     read: @escaping (String) -> [UInt8]? = PAMReader.readFile,
     expand: @escaping (String) -> [String]? = SSHDMatchReader.files
@@ -69,7 +70,7 @@ struct SSHDMatchReader {
     }
   }
 
-  /// A line's keyword in small letters, and what follows it, with a space or one `=` between.
+  /// A line's keyword in lower case, and the text after it. A space or one `=` separates them.
   private static func keyword(_ line: String) -> (String, String) {
     let text = line.unicodeScalars.drop(while: isBlank)
     let word = text.prefix { !isBlank($0) && $0 != "=" }
@@ -78,7 +79,7 @@ struct SSHDMatchReader {
     return (String(word).lowercased(), String(rest))
   }
 
-  /// `All` has no list, and holds for everybody.
+  /// `All` has no list, and holds for all connections.
   private static func criteria(_ text: String) -> [SSHDMatchBlock.Criterion] {
     var criteria: [SSHDMatchBlock.Criterion] = []
     var words = words(text, splitting: "=")[...]
@@ -91,7 +92,7 @@ struct SSHDMatchReader {
     return criteria
   }
 
-  /// Words up to a comment; quotes keep spaces together.
+  /// The words before a comment. Spaces in quotes do not separate.
   private static func words(_ text: String, splitting separator: Unicode.Scalar? = nil) -> [String] {
     var words: [String] = []
     var word: String?

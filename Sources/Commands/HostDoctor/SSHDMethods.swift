@@ -1,22 +1,22 @@
-/// AuthenticationMethods: lists with a space between, of which one is enough. All methods of a list are asked for, in
-/// order (sshd_config(5)).
+/// AuthenticationMethods: lists that spaces separate. One list is enough, and all its methods are asked for in order
+/// (sshd_config(5)).
 struct SSHDMethods {
   private static let phone = "keyboard-interactive"
-  /// The settings that switch methods off; sshd then passes over each list that has one.
+  /// The settings that switch methods off. sshd then ignores each list that has such a method.
   private static let switches = [
     "publickey": "pubkeyauthentication", "hostbased": "hostbasedauthentication",
     "gssapi-with-mic": "gssapiauthentication", "gssapi-keyex": "gssapiauthentication",
   ]
 
-  /// As written, such as `publickey,keyboard-interactive:pam`.
+  /// The lists as written, such as `publickey,keyboard-interactive:pam`.
   private let lists: [String]
 
-  /// - Parameter text: as `sshd -T` prints it; `any` has no lists.
+  /// - Parameter text: the option as `sshd -T` prints it. `any` gives no lists.
   init(_ text: String) {
     lists = text.split(separator: " ").map(String.init).filter { $0 != "any" }
   }
 
-  /// - Parameter withoutPhone: how much it matters that no list asks the phone.
+  /// - Parameter withoutPhone: the level of the finding that no list asks the phone.
   func findings(_ settings: SSHDSettings, withoutPhone: Finding.Level) -> [Finding] {
     guard !lists.isEmpty else { return [] }
     let asking = lists.filter { Self.methods($0).contains(Self.phone) }
@@ -38,12 +38,12 @@ struct SSHDMethods {
     }
   }
 
-  /// Without devices: sshd asks PAM for each of keyboard-interactive's on Linux.
+  /// The methods without devices: on Linux, sshd asks PAM for each device of keyboard-interactive.
   private static func methods(_ list: String) -> [String] {
     list.split(separator: ",").map { String($0.prefix { $0 != ":" }) }
   }
 
-  /// A password is given to PAM, and the stack decides.
+  /// Whether the list signs in without PAM. A password is given to PAM, so the stack decides on it.
   private static func goesPastPAM(_ list: String, _ settings: SSHDSettings) -> Bool {
     methods(list).allSatisfy { method in
       ![phone, "password"].contains(method) && switches[method].flatMap { settings[$0] } != "no"

@@ -16,16 +16,16 @@ public struct SSHDSettings: Sendable, Equatable {
 
   public subscript(key: String) -> String? { values[key] }
 
-  /// Seconds; 0 is without end.
+  /// LoginGraceTime in seconds; 0 means unlimited.
   public var loginGraceTime: Int64? { self["logingracetime"].flatMap { Int64($0) } }
 
-  /// Whether sshd can ask the phone, which PAM does in keyboard-interactive alone.
+  /// Whether sshd can ask the phone. PAM does so only in keyboard-interactive.
   public var asksPAM: Bool { self["usepam"] == "yes" && self["kbdinteractiveauthentication"] == "yes" }
 
-  /// The PAM service that it asks: PAMServiceName, which OpenSSH has from 9.8 on.
+  /// sshd's PAM service: PAMServiceName, which OpenSSH has from 9.8 on.
   public var service: String { self["pamservicename"] ?? SSHServer.usualService }
 
-  /// What to say of a service that `services` lists, if sshd asks another, which it does not list.
+  /// Findings if `services` lists sshd's usual service, but sshd uses another one that is not listed.
   ///
   /// - Parameter asking: the listed services whose stacks have the module.
   public func findings(asking: [String]) -> [Finding] {
@@ -39,16 +39,16 @@ public struct SSHDSettings: Sendable, Equatable {
     ]
   }
 
-  /// What to say if `sshd -T` fails.
+  /// The finding if `sshd -T` fails.
   ///
-  /// - Parameter output: what it printed.
+  /// - Parameter output: the output of `sshd -T`.
   static func unreadable(_ output: String) -> Finding {
     let reason = output.split(whereSeparator: \.isNewline).last.map { ": \($0)" } ?? ""
     let hint = SSHDaemon.missesFolder(output) ? "systemctl start ssh, which makes the folder" : "sshd -t"
     return Finding(.warning, .sshd, "sshd -T failed, so its settings were not looked at\(reason)", hint: hint)
   }
 
-  /// As they are with the file that `iampassctl enable --sshd` writes.
+  /// The settings after `iampassctl enable --sshd` has written its file.
   public var withDropIn: SSHDSettings {
     var settings = self
     for line in SSHDaemon.dropIn {
@@ -58,7 +58,7 @@ public struct SSHDSettings: Sendable, Equatable {
     return settings
   }
 
-  /// What keeps sshd from asking PAM.
+  /// Findings about settings that keep sshd from asking PAM.
   private var switches: [Finding] {
     [("UsePAM", "usepam"), ("KbdInteractiveAuthentication", "kbdinteractiveauthentication")].compactMap { word, key in
       guard self[key] != "yes" else { return nil }
@@ -68,8 +68,8 @@ public struct SSHDSettings: Sendable, Equatable {
     }
   }
 
-  /// What a `Match` block can change of whether the phone is asked. The block of a rescue account leaves it out on
-  /// purpose (pam_iampass(8), Break-glass).
+  /// Findings about settings of a `Match` block that decide whether the phone is asked. The block of a rescue account
+  /// leaves the phone out on purpose (pam_iampass(8), Break-glass).
   var signInFindings: [Finding] { switches + methodFindings(withoutPhone: .warning) }
 
   /// - Parameter timeout: the module's longest wait, in seconds.
@@ -97,11 +97,11 @@ public struct SSHDSettings: Sendable, Equatable {
     return findings
   }
 
-  /// Whether one address can take only some of the connections that are not signed in yet.
+  /// Whether one address can use only some of the connections that have not signed in yet.
   private var limitsEachSource: Bool { self["persourcemaxstartups"].flatMap { Int($0) } != nil }
 
-  /// PerSourcePenalties (OpenSSH 9.8): an address whose sign-ins fail or outlast LoginGraceTime is dropped for a while.
-  /// Nil if sshd has none, or they are off.
+  /// PerSourcePenalties (OpenSSH 9.8): sshd blocks an address for a while if its sign-ins fail or outlast
+  /// LoginGraceTime. Nil if sshd does not have the option, or it is off.
   private var penaltyFinding: Finding? {
     guard let penalties = self["persourcepenalties"], penalties != "no" else { return nil }
     return Finding(
@@ -118,17 +118,17 @@ public struct SSHDSettings: Sendable, Equatable {
   }
 }
 
-/// MaxStartups: how many connections may wait for their sign-in, all users together (sshd_config(5)).
+/// MaxStartups: how many connections of all users together may wait for their sign-in (sshd_config(5)).
 struct StartupLimit: Equatable {
-  /// sshd's own value: fewer are soon taken by people whose phones ring.
+  /// sshd's default. Fewer places are soon taken by users who wait for their phones.
   private static let usualBegin = 10
 
-  /// If this many connections wait, some further ones are dropped.
+  /// If this many connections wait, sshd drops some further ones.
   let begin: Int
-  /// If this many wait, all further ones are dropped.
+  /// If this many wait, sshd drops all further ones.
   let full: Int
 
-  /// - Parameter text: `begin:percentage:full`, or one number for both; nil for anything else.
+  /// - Parameter text: `begin:percentage:full`, or one number for both; nil for other texts.
   init?(_ text: String) {
     let numbers = text.split(separator: ":", omittingEmptySubsequences: false).map { Int($0) }
     guard numbers.count == 1 || numbers.count == 3, let begin = numbers[0], let full = numbers[numbers.count - 1] else {
@@ -154,9 +154,9 @@ struct StartupLimit: Equatable {
   }
 }
 
-/// `/etc/login.defs`: what login(1) goes by.
+/// The settings of login(1) in `/etc/login.defs`.
 public enum LoginDefinitions {
-  /// login's own where the file says nothing, in seconds.
+  /// login's default if the file does not set it, in seconds.
   public static let usualTimeout: Int64 = 60
 
   /// LOGIN_TIMEOUT in seconds.

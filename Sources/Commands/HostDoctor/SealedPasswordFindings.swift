@@ -2,18 +2,18 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// Sealed passwords that serve nobody: `keyring` is off, or their user has no token or does not exist.
+/// Findings about useless sealed passwords: `keyring` is off, or their user has no token or does not exist.
 public struct SealedPasswordFindings {
   /// One sealed password.
   public struct Kept: Sendable, Equatable {
     public enum Owner: Sendable, Equatable {
       case withToken
       case withoutToken
-      /// The system has no user of this number.
+      /// The system has no user with this uid.
       case unknown
     }
 
-    /// As `iampassctl keyring forget` takes it: the user's name, or the number of an unknown one.
+    /// The user's name, or the uid of an unknown user, as `iampassctl keyring forget` takes it.
     public let name: String
     public let owner: Owner
 
@@ -59,9 +59,9 @@ public struct SealedPasswordFindings {
   }
 }
 
-/// The files behind ``SealedPasswordFindings``.
+/// Reads the files for ``SealedPasswordFindings``.
 struct SealedPasswordChecks {
-  /// Users who are looked up in the system; each may be a question to a directory server.
+  /// The most users who are looked up in the system. Each may be a question to a directory server.
   private static let greatestLookedUp = 1_000
 
   let configuration: Configuration
@@ -94,7 +94,7 @@ struct SealedPasswordChecks {
     SealedPasswordFindings.Kept(name: SealedPasswords.owner(uid), owner: owner(uid))
   }
 
-  /// Whoever cannot be looked up is not accused, either.
+  /// A user who cannot be looked up is not reported.
   private func owner(_ uid: UInt32) -> SealedPasswordFindings.Kept.Owner {
     do throws(UserLookupError) {
       guard let user = try SystemUser.find(uid: uid) else { return .unknown }
@@ -102,7 +102,7 @@ struct SealedPasswordChecks {
     } catch { return .withToken }
   }
 
-  /// Also true if the users file is not usable: what is wrong with it is said with it, and nobody is accused.
+  /// Also true if the users file cannot be used. That is reported elsewhere, and users are not reported for it.
   private func hasToken(_ user: SystemUser) -> Bool {
     do throws(Misconfiguration) { return try setup?.token(of: user.name, known: user) != nil } catch { return true }
   }

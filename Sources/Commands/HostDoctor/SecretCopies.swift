@@ -1,11 +1,11 @@
 import Glibc
 import HostSystem
 
-/// Copies of the files with secrets, which outlive a change: what `setup` once kept, and what editors leave.
+/// Findings about copies of files with secrets. `setup` once kept such copies, and editors leave them.
 public enum SecretCopies {
   private static let files = ["credentials", "users"]
 
-  /// - Parameter folder: of the configuration.
+  /// - Parameter folder: the configuration's folder.
   public static func findings(in folder: String) -> [Finding] {
     PAMFiles.entries(of: folder).filter(isCopy).sorted().map { folder + "/" + $0 }.filter(isFile).map { path in
       Finding(
@@ -15,7 +15,7 @@ public enum SecretCopies {
     }
   }
 
-  /// `credentials.bak`, `users~`, `.credentials.swp`, `#users#`.
+  /// Whether this is the name of a copy, such as `credentials.bak`, `users~`, `.credentials.swp` or `#users#`.
   private static func isCopy(_ name: String) -> Bool {
     let isEditors = name.hasPrefix("#") && name.hasSuffix("#")
     let bare = isEditors || name.hasPrefix(".") ? String(name.dropFirst()) : name

@@ -2,26 +2,26 @@ import Glibc
 import HostState
 import HostSystem
 
-/// Which security keys sign whom in: the mapping of pam_u2f, and the user ids of those who have a key.
+/// The files of security keys: the mapping of pam_u2f, and the user ids of users who have a key.
 ///
-/// Neither holds a secret: a screen locker without root's rights reads them, too.
+/// Neither has a secret: a screen locker without root's rights reads them too.
 public struct SecurityKeyFiles: Sendable {
-  /// What keys are registered for, and what pam_u2f asks them for. Not the host's name: it may change.
+  /// The origin of keys, at registration and in pam_u2f. It is not the host's name, which may change.
   public static let origin = "pam://iampass"
-  /// Bytes; a key takes about 250.
+  /// The greatest size in bytes. A key takes about 250.
   private static let greatestSize = 4 * 1024 * 1024
 
-  /// pam_u2f's mapping: `USER:HANDLE,KEY,TYPE,OPTIONS`, with further keys after further colons.
+  /// pam_u2f's mapping: `USER:HANDLE,KEY,TYPE,OPTIONS`, with more keys after more colons.
   public let mapping: String
-  /// `USER:UID` a line: a directory that does not answer must not take a user's id from PAM's line.
+  /// Lines `USER:UID`. So a user's id stays in PAM's line even if the directory does not answer.
   public let users: String
   private let uidOf: @Sendable (UnixUsername) -> UInt32?
   private let nameOf: @Sendable (UInt32) -> UnixUsername?
 
   /// - Parameters:
   ///   - folder: `/etc/iampass`.
-  ///   - uidOf: the user id of a name that the system knows; nil also if it does not say.
-  ///   - nameOf: the name of a user id that the system knows; nil also if it does not say.
+  ///   - uidOf: gives the user id of a name; nil if the system does not know it or does not answer.
+  ///   - nameOf: gives the name of a user id; nil if the system does not know it or does not answer.
   public init(
     folder: String,
     uidOf: @escaping @Sendable (UnixUsername) -> UInt32? = { (try? SystemUser.find(named: $0))?.uid },
@@ -33,15 +33,15 @@ public struct SecurityKeyFiles: Sendable {
     self.nameOf = nameOf
   }
 
-  /// Whose sign-ins need a key, where it is the second factor.
+  /// The users whose sign-ins need a key if it is the second factor.
   public struct Holders: Sendable, Equatable {
-    /// In ascending order, each once.
+    /// The user ids in ascending order, each once.
     public let uids: [UInt32]
-    /// Names whose id is neither known now nor was known before.
+    /// Names whose id is not known, now or before.
     public let unknown: [String]
   }
 
-  /// - Parameter user: who does not count.
+  /// - Parameter user: a user to leave out.
   public func holders(without user: UnixUsername? = nil) throws(FileError) -> Holders {
     let names = try lines().map(Self.name).filter { user == nil || UnixUsername(validating: $0) != user }
     let known = try ids(of: names)
@@ -49,8 +49,8 @@ public struct SecurityKeyFiles: Sendable {
       uids: Set(known.map(\.uid)).sorted(), unknown: names.filter { name in !known.contains { $0.name == name } })
   }
 
-  /// As the system knows them now; as they were before where it does not. The id of a user who is gone may have become
-  /// another's, who has no key.
+  /// The ids of these names: as the system knows them now, or otherwise the former ones. The id of a removed user may
+  /// now belong to another user, who has no key.
   private func ids(of names: [String]) throws(FileError) -> [(name: String, uid: UInt32)] {
     var before: [UnixUsername: UInt32] = [:]
     for line in try text(users).split(separator: "\n") {
@@ -67,14 +67,14 @@ public struct SecurityKeyFiles: Sendable {
 
   private static func name(_ line: String) -> String { String(line.prefix { $0 != ":" }) }
 
-  /// How many keys each user has; empty without a mapping.
+  /// The number of keys of each user; empty without a mapping.
   public func counts() throws(FileError) -> [(user: String, keys: Int)] {
     try lines().map { line in
       (user: Self.name(line), keys: line.count { $0 == ":" })
     }
   }
 
-  /// - Parameter registration: as pamu2fcfg(1) prints it, beginning with the user's name and a colon.
+  /// - Parameter registration: the output of pamu2fcfg(1), which begins with the user's name and a colon.
   public func add(_ registration: String, of user: UnixUsername) throws(FileError) {
     var lines = try lines()
     let beginning = user.text + ":"
@@ -83,12 +83,12 @@ public struct SecurityKeyFiles: Sendable {
     } else {
       lines.append(registration)
     }
-    // In this order: whoever needs a key must have one.
+    // The mapping is written first: a user who needs a key must have one.
     try write(lines, to: mapping)
     try writeUsers(lines)
   }
 
-  /// False if the user has no key.
+  /// Removes the user's keys. False if the user has none.
   @discardableResult
   public func remove(_ user: UnixUsername) throws(FileError) -> Bool {
     let lines = try lines()
@@ -99,7 +99,7 @@ public struct SecurityKeyFiles: Sendable {
     return true
   }
 
-  /// Both are there afterwards.
+  /// Makes both files if they are missing.
   public func make() throws(FileError) {
     let lines = try lines()
     try write(lines, to: mapping)

@@ -1,24 +1,26 @@
-/// The profile of pam-auth-update that puts pam_u2f beside our module.
+/// The profile of pam-auth-update that adds pam_u2f to our module.
 public struct SecurityKeyProfile: Sendable {
   public enum Place: String, Sendable, CaseIterable {
-    /// A key, the phone and the password are three ways.
+    /// A key, the phone or the password is enough.
     case instead
-    /// Users who have a key need it besides phone or password.
+    /// Users who have a key need it in addition to phone or password.
     case second
   }
 
-  /// Bytes of user ids in one line: libpam of Debian 12 takes 1,024 a line, and refuses the whole stack past them.
+  /// The most bytes of user ids in one line. Debian 12's libpam takes 1,024 bytes a line, and refuses the whole stack
+  /// if there are more.
   private static let greatestList = 700
-  /// What no user id is.
+  /// A word that is not a user id.
   private static let nobody = "none"
 
   public let place: Place
   public let services: [String]
   public let mapping: String
-  /// Whose sign-ins need a key as the second factor.
+  /// The users whose sign-ins need a key as the second factor.
   public let uids: [UInt32]
 
-  /// - Parameter services: in sshd a key would be one at this computer, and not at the user's.
+  /// - Parameter services: the services. sshd must not be one: the key would have to be at this computer, not at the
+  ///   user's.
   public init(_ place: Place, services: [String], mapping: String, uids: [UInt32] = []) {
     self.place = place
     self.services = services.filter { $0 != "sshd" }
@@ -26,7 +28,7 @@ public struct SecurityKeyProfile: Sendable {
     self.uids = uids
   }
 
-  /// The services and the mapping of a profile that was written before; nil if it is not of this kind.
+  /// Parses the services and the mapping of a written profile; nil if it is another profile.
   public init?(parsing text: String) {
     let words = text.split { $0 == " " || $0 == "\t" || $0 == "\n" }.map(String.init)
     guard let service = words.firstIndex(of: "service"), words.count > service + 2, words[service + 1] == "in",
@@ -37,19 +39,19 @@ public struct SecurityKeyProfile: Sendable {
       services: words[service + 2].split(separator: ":").map(String.init), mapping: String(mapping.dropFirst(9)))
   }
 
-  /// The same for other users.
+  /// The same profile for other users.
   public func requiring(_ uids: [UInt32]) -> SecurityKeyProfile {
     SecurityKeyProfile(place, services: services, mapping: mapping, uids: uids)
   }
 
-  /// Remote sign-ins of other services are passed over, too.
+  /// The condition for the key. Remote sign-ins of other services skip it too.
   private var condition: String { "pam_succeed_if.so quiet service in \(services.joined(separator: ":")) rhost !~ ?*" }
 
   private var module: String {
     "pam_u2f.so cue authfile=\(mapping) origin=\(SecurityKeyFiles.origin) appid=\(SecurityKeyFiles.origin)"
   }
 
-  /// The ids as lists for pam_succeed_if. By number: a directory may take several spellings of one name.
+  /// The ids as lists for pam_succeed_if. Names would not do: a directory may accept several spellings of one name.
   private var lists: [String] {
     var lists: [String] = []
     for uid in uids {
@@ -62,8 +64,8 @@ public struct SecurityKeyProfile: Sendable {
     return lists.isEmpty ? [Self.nobody] : lists
   }
 
-  /// In the place of the password, every failure leads on to the phone. As the second factor, every failure ends it for
-  /// those who have a key, and an error of a condition leads to the key.
+  /// The profile's text. If the key replaces the password, every failure continues with the phone. If it is the second
+  /// factor, every failure ends the sign-in of users who have a key, and an error of a condition leads to the key.
   public var text: String {
     let head = "Name: IAMPASS security key\nDefault: no\n"
     switch place {
@@ -89,8 +91,8 @@ public struct SecurityKeyProfile: Sendable {
     }
   }
 
-  /// Whoever is on no list passes over the key. pam_succeed_if answers auth_err if the id is listed, and something else
-  /// after an error (pam_succeed_if(8)).
+  /// Users who are not listed skip the key. pam_succeed_if answers auth_err if the id is listed, and another code after
+  /// an error (pam_succeed_if(8)).
   private var exemptions: [String] {
     let lists = lists
     return lists.enumerated().map { place, list in

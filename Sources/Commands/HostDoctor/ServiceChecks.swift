@@ -5,22 +5,22 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// Asks the service, over the worker as a sign-in would ask it. ``ServiceJudgement`` judges what comes back.
+/// Asks the service over the worker, as a sign-in does. ``ServiceJudgement`` judges the answers.
 package final class ServiceChecks {
-  /// For one call, in ms; as long as a sign-in waits for the service.
+  /// The longest time of one call, in ms. A sign-in waits as long for the service.
   package static let patience: Int64 = 15_000
-  /// Users asked about at the service, one call each.
+  /// The most users that the service is asked about. Each takes one call.
   static let greatestAskedUsers = 200
 
   let setup: HostSetup
   private let server: ServerURL
-  /// For the calls that find out how the service is; nil: each has its own patience, and the certificate is looked at.
+  /// The deadline for all calls; nil: each call has ``patience``, and the certificate is checked too.
   private let deadline: MonotonicInstant?
-  /// What a management credential that is accepted leaves behind, to ask about phones.
+  /// The client of an accepted management credential, which can ask about phones.
   private(set) var management: ManagementClient?
-  /// What any credential that is accepted leaves behind, to ask about pinned phones.
+  /// The client of an accepted credential, which can ask about pinned phones.
   private var authentication: AuthenticationClient?
-  /// The service has accepted this computer's credential.
+  /// Whether the service has accepted this computer's credential.
   var isAccepted: Bool { authentication != nil }
 
   init?(setup: HostSetup, deadline: MonotonicInstant? = nil) {
@@ -37,7 +37,8 @@ package final class ServiceChecks {
     return judgement.findings(facts, now: Int64(time(nil))) + hostFindings(facts)
   }
 
-  /// A verified sign-in sends the host itself, and the service takes none but the credential's own.
+  /// Findings about the computer's name. A verified sign-in sends it, and the service accepts only the name of the
+  /// credential.
   private func hostFindings(_ facts: ServiceFacts) -> [Finding] {
     guard setup.configuration.approvals == .verified, case .answered(let answer) = facts,
       case .answered(.accepted(.host, _, _)) = answer.credential, (try? setup.credential())?.host == nil
@@ -104,7 +105,8 @@ package final class ServiceChecks {
     }
   }
 
-  /// Asks for one user's phones. The application's own credential asks as older services know it; nil without a credential.
+  /// Asks for one user's phones; nil without a credential. An application's credential uses the question that older
+  /// services know.
   private var phoneDigests: ((Secret, MonotonicInstant) throws(ServiceError) -> [PhoneDigestsReply.Phone])? {
     if let management {
       return { (token, deadline) throws(ServiceError) in
@@ -119,7 +121,8 @@ package final class ServiceChecks {
     }
   }
 
-  /// The phones of these users, by name, as far as the service tells them in time; a user without a phone has none.
+  /// The phones of these users, by name, as far as the service answers in time. A user without a phone has an empty
+  /// list.
   func phones(of users: [String], _ tokens: UserTokens) -> [String: [PhoneDigestsReply.Phone]] {
     guard let phones = phoneDigests else { return [:] }
     let deadline = MonotonicInstant.now().advanced(milliseconds: Self.patience)
@@ -127,14 +130,14 @@ package final class ServiceChecks {
     for user in users.prefix(Self.greatestAskedUsers) {
       guard let name = UnixUsername(validating: user), let token = try? tokens.token(of: name) else { continue }
       do throws(ServiceError) { told[user] = try phones(token, deadline) } catch {
-        // One whom the service does not know was said; one that does not answer is not asked on.
+        // An unknown user was reported before. A service that does not answer is not asked again.
         guard error == .notFound else { return told }
       }
     }
     return told
   }
 
-  /// The `users` whose phone the service does not know; nil if the service cannot be asked, or for too many users.
+  /// The users without a phone at the service; nil if the service cannot be asked, or if there are too many users.
   func usersWithoutPhone(_ users: [String], _ tokens: UserTokens) -> [String]? {
     guard let management, users.count <= Self.greatestAskedUsers else { return nil }
     let deadline = MonotonicInstant.now().advanced(milliseconds: Self.patience)

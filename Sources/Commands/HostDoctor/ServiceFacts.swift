@@ -2,21 +2,21 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What came back when the service was asked. ``ServiceJudgement`` says what that means.
+/// The service's answers. ``ServiceJudgement`` judges them.
 public enum ServiceFacts: Sendable, Equatable {
-  /// The files do not say enough to ask.
+  /// The files are not enough to ask the service.
   case misconfigured(Misconfiguration)
   /// The first request, which is not signed, got no complete reply.
   case unreachable(ServiceError)
   case answered(Answer)
 
-  /// What a service that replies made known.
+  /// What the replies of a service have shown.
   public struct Answer: Sendable, Equatable {
-    /// Milliseconds until the first reply.
+    /// The time until the first reply, in milliseconds.
     public var milliseconds: Int64
-    /// What the service says of itself; nil if it does not have the page for that.
+    /// The service's own announcement; nil if it does not have that page.
     public var announcement: ServiceAnnouncement?
-    /// The service's clock minus ours, in seconds; nil if the reply did not tell.
+    /// The service's clock minus ours, in seconds; nil if the reply did not have it.
     public var clockDifference: Int64?
     public var certificateEnd: CertificateEnd
     public var credential: CredentialReply
@@ -33,17 +33,17 @@ public enum ServiceFacts: Sendable, Equatable {
     }
   }
 
-  /// When the service's certificate ends.
+  /// When the service's certificate expires.
   public enum CertificateEnd: Sendable, Equatable {
-    /// The address is plain http, or the connection leads through a proxy.
+    /// The address is plain http, or the connection uses a proxy.
     case notAsked
-    /// openssl does not say.
+    /// openssl did not give the time.
     case unknown
-    /// In Unix seconds.
+    /// The time in Unix seconds.
     case at(Int64)
   }
 
-  /// The reply to a request that the host's credential signed.
+  /// The reply to a request that the computer's credential has signed.
   public enum CredentialReply: Sendable, Equatable {
     /// The credentials file cannot be read. The doctor reports that with the files.
     case notAsked

@@ -3,7 +3,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// What the doctor reports of ``ServiceFacts``.
+/// The doctor's findings from ``ServiceFacts``.
 public struct ServiceJudgement {
   private let server: ServerURL
   private let configuration: Configuration
@@ -35,14 +35,14 @@ public struct ServiceJudgement {
 
   private func findings(_ answer: ServiceFacts.Answer, _ now: Int64) -> [Finding] {
     let answers = "\(server) answers" + (server.isEncrypted ? " over TLS" : "") + " (\(answer.milliseconds) ms)"
-    // A refusal tells the clock too, and the clock is reported once.
+    // A refusal has the clock's difference too, which is reported once.
     let clock = answer.credential.refusedClock ?? answer.clockDifference
     return [Finding(.ok, .network, answers)] + address(answer.announcement?.address)
       + certificate(answer.certificateEnd, now) + [ClockFinding.finding(difference: clock)]
       + credential(answer.credential, answer.announcement)
   }
 
-  /// - Parameter told: as the service says; nil if it does not tell.
+  /// - Parameter told: the service's own address; nil if it did not give one.
   private func address(_ told: ServerURL?) -> [Finding] {
     guard let told, told.origin != server.origin else { return [] }
     return [
@@ -100,7 +100,7 @@ public struct ServiceJudgement {
       ]
   }
 
-  /// Nothing if the signature of the replies itself is reported.
+  /// Findings about signed targets; none if a missing signature of replies is reported.
   private func targets(_ repliesAreSigned: Bool, _ areSigned: Bool) -> [Finding] {
     guard configuration.requiresSignedReplies, repliesAreSigned, configuration.requiresSignedTargets != areSigned
     else { return [] }
@@ -127,14 +127,14 @@ public struct ServiceJudgement {
 }
 
 extension ServiceFacts.CredentialReply {
-  /// The service's clock minus ours, in seconds, if the service refused the signature for that.
+  /// The service's clock minus ours, in seconds, if that was why the service refused the signature.
   fileprivate var refusedClock: Int64? {
     if case .answered(.clockDiffers(let difference)) = self { difference } else { nil }
   }
 }
 
 extension TransportError.Code {
-  /// What to do next if `server` gave no complete reply for this reason.
+  /// What to do if `server` gave no complete reply because of this error.
   public func hint(for server: ServerURL) -> String? {
     switch self {
     case .nameNotFound, .nameLookupTimedOut: "check server in iampass.conf, and: getent hosts \(server.hostName)"

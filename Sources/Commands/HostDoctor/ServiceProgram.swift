@@ -1,16 +1,16 @@
 import Glibc
 
-/// Who runs the program of a PAM service, as far as that can be seen.
+/// The user who runs the program of a PAM service, as far as the files show it.
 public enum ServiceProgram: Sendable, Equatable {
-  /// sudo asks the service, by this option of sudoers(5).
+  /// sudo uses the service, because of this option of sudoers(5).
   case sudo(option: String)
-  /// Users start it, and it has root's rights.
+  /// Users start the program, and it has root's rights.
   case withRootsRights(path: String)
-  /// Users start it, and it has their rights.
+  /// Users start the program, and it has their rights.
   case withUsersRights(path: String)
-  /// In a folder of root's programs.
+  /// The program is in a folder for root's programs.
   case ofRoot(path: String)
-  /// No program has the service's name.
+  /// There is no program with the service's name.
   case unknown
 
   public var isSudo: Bool { if case .sudo = self { true } else { false } }
@@ -18,7 +18,7 @@ public enum ServiceProgram: Sendable, Equatable {
   private static let usersFolders = ["/usr/bin", "/usr/local/bin"]
   private static let rootsFolders = ["/usr/sbin", "/usr/local/sbin"]
 
-  /// Reads sudo's policy, and looks for a program of the service's name.
+  /// Reads sudo's policy, and searches for a program with the service's name.
   public static func find(_ service: String) -> ServiceProgram {
     if case .settings(let settings) = Sudoers.settings(), let option = settings.option(naming: service) {
       return .sudo(option: option)

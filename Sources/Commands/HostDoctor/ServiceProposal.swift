@@ -1,7 +1,7 @@
 import HostState
 import PAMStacks
 
-/// What is seen of a PAM service that nothing is known of, and the row that would make it known.
+/// The facts about an unknown PAM service, and the row that an administrator can write for it.
 public struct ServiceProposal {
   let service: String
   /// The line of its session stack that opens a login session, pam_systemd; nil without one.
@@ -15,14 +15,14 @@ public struct ServiceProposal {
     self.program = program
   }
 
-  /// What to write where, as a hint says it.
+  /// The hint that says which row to write into which file.
   static func row(for service: String) -> String { "write kind = \(OwnServices.kind) to \(path(of: service))" }
 
   private static func path(of service: String) -> String {
     "\(SetupPlace(configuration: Configuration.path).ownServices)/\(service).conf"
   }
 
-  /// What was seen, and what follows from it.
+  /// The facts, and the conclusion.
   public var lines: [String] {
     ["nothing is known of \(service)", "  session  \(sessionText)", "  program  \(programText)"] + advice
   }
@@ -65,7 +65,7 @@ public struct ServiceProposal {
     ]
   }
 
-  /// Whether a shell takes the byte as it stands.
+  /// Whether the byte needs no quotes in a shell.
   private static func isPlain(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -4,14 +4,14 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The users whom the service lists for this computer.
+/// Findings about the users whom the service lists for this computer.
 enum ServiceUserFindings {
-  /// Names that are looked up in the system; each may be a question to a directory server.
+  /// The most names that are looked up in the system. Each may be a question to a directory server.
   private static let greatestLookedUp = 1_000
 
   static func findings(_ setup: HostSetup) -> [Finding] { [finding(setup)] + signature(setup) }
 
-  /// Whose word the list is.
+  /// A finding on who signs the list.
   private static func signature(_ setup: HostSetup) -> [Finding] {
     guard let credential = try? setup.credential() else { return [] }
     let isVerified = setup.configuration.approvals == .verified

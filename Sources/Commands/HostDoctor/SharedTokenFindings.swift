@@ -1,19 +1,19 @@
 import HostSystem
 import IAMPASSProtocol
 
-/// What is said of tokens that several users have: whose phone it is signs all of them in.
+/// Findings about tokens that several users share: one phone signs all of them in.
 public struct SharedTokenFindings {
   /// The hint that ends the sharing of any token.
   public static let ownTokens = "give each a token of their own: iampassctl user remove, add and enroll"
 
-  /// Groups in one report; more make nobody wiser.
+  /// The most groups in one report. More would not help.
   public static let greatestShown = 8
 
-  /// Users who have one token, for each such token.
+  /// The users who share a token, for each such token.
   public let groups: [[String]]
-  /// `shared_tokens = allowed`.
+  /// Whether `shared_tokens = allowed`.
   public let isAllowed: Bool
-  /// Users who may have one token.
+  /// The most users who may share one token.
   public let greatest: Int
   public let isRoot: (String) throws(UserLookupError) -> Bool
 
@@ -31,7 +31,7 @@ public struct SharedTokenFindings {
   private func finding(_ users: [String]) -> Finding {
     let names = UserFindings.list(users)
     let own = Self.ownTokens
-    // More are refused whoever they are, so that nobody has to be looked up.
+    // More users are refused in any case, so they are not looked up.
     if users.count > greatest {
       return Finding(
         .problem, .users, "more than \(greatest) users have the same token, none can sign in by phone: \(names)",

@@ -5,9 +5,9 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// How old the signed list is that this computer has, and what the service says of changes that nobody has signed.
+/// Findings about the age of this computer's signed list, and about unsigned changes at the service.
 enum SignedListFindings {
-  /// Seconds for which an administrator may leave changes unsigned.
+  /// How long changes may stay unsigned, in seconds.
   static let patience: Int64 = 3_600
 
   static func findings(_ setup: HostSetup, _ service: ServiceChecks?) -> [Finding] {
@@ -23,8 +23,8 @@ enum SignedListFindings {
   }
 
   /// - Parameters:
-  ///   - age: seconds since the list came.
-  ///   - unsigned: nil: the service did not say, or everything is signed.
+  ///   - age: seconds since the list was fetched.
+  ///   - unsigned: nil if the service did not answer, or if all changes are signed.
   static func findings(_ version: UserListVersion, age: Int64, _ unsigned: UnsignedChanges?) -> [Finding] {
     let kept = Finding(
       .ok, .users,
@@ -48,7 +48,7 @@ enum SignedListFindings {
 }
 
 extension ServiceChecks {
-  /// What the service says of changes that are not signed; nil if it says nothing.
+  /// The unsigned changes at the service; nil if it did not answer.
   func unsignedChanges(since version: UserListVersion, administrators: Int64) -> UnsignedChanges? {
     guard isAccepted, let transport = try? setup.transport(interruption: nil),
       let settings = try? setup.serviceSettings(), let credential = try? setup.credential()

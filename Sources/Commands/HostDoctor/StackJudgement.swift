@@ -1,17 +1,17 @@
 import HostState
 import PAMStacks
 
-/// What is wrong with the stacks of a service that has the module.
+/// Judges the stacks of a service that has the module.
 public struct StackJudgement {
   static let module = PAMLine.ownModule
 
   public let service: String
   public let auth: [PAMEntry]
   public let session: [PAMEntry]
-  /// What people see there of the phone's digits.
+  /// What users see of the match code in this service.
   public let shows: ServiceRow.Shows
 
-  /// - Parameter shows: nil: as ``ServiceTable`` says of the service.
+  /// - Parameter shows: nil: the value in ``ServiceTable``.
   public init(service: String, auth: [PAMEntry], session: [PAMEntry], shows: ServiceRow.Shows? = nil) {
     self.shows = shows ?? ServiceTable.row(service)?.shows ?? .text
     self.service = service
@@ -23,7 +23,7 @@ public struct StackJudgement {
   public var ownLines: [PAMLine] { auth.flatMap(\.lines).filter { $0.moduleName == Self.module && !$0.servesKeyring } }
   public var hasModule: Bool { !ownLines.isEmpty }
 
-  /// The waits in seconds that the lines ask for themselves; a line without `timeout` waits as the configuration says.
+  /// The values of `timeout` in these lines, in seconds. A line without it waits as the configuration says.
   public var timeouts: [Int64] { ownLines.compactMap(\.moduleArguments.timeout) }
 
   /// - Parameter opensSession: whether the service opens a session, which the helper watches.
@@ -39,10 +39,10 @@ public struct StackJudgement {
     return all.isEmpty ? [finding(.ok, "asks the phone\(without) (\(line.place))", nil)] : all
   }
 
-  /// For an unlisted service, in which the module answers authinfo_unavail without asking the phone. Empty if the stack
-  /// ignores that answer.
+  /// Findings about an unlisted service, in which the module answers authinfo_unavail without asking the phone. None if
+  /// the stack ignores that answer.
   ///
-  /// - Parameter refusing: the level of what lets nobody in.
+  /// - Parameter refusing: the level of the finding that nobody gets in.
   public func findingsUnlisted(refusing: Finding.Level) -> [Finding] {
     guard let line = ownLines.first else { return [] }
     if opens(.authinfoUnavail, passwordRight: false) {
@@ -65,7 +65,7 @@ public struct StackJudgement {
   }
 }
 
-// Simulated sign-ins: what the phone answered, and whether the other factor is right.
+// Simulated sign-ins. The parameters are the phone's answer, and whether the other factor is right.
 extension StackJudgement {
   /// The module's answer to a denial.
   var denial: PAMResult { DesktopServices.isGDM(service) ? .permDenied : .maxtries }
@@ -80,14 +80,14 @@ extension StackJudgement {
     (.serviceErr, "a broken configuration"), (.moduleUnknown, "a missing pam_iampass.so"),
   ]
 
-  /// Whether somebody gets in.
+  /// Whether the user gets in.
   func opens(_ phone: PAMResult, passwordRight: Bool) -> Bool {
     run(phone, passwordRight: passwordRight).opens
   }
 
   private func run(_ phone: PAMResult, passwordRight: Bool) -> (opens: Bool, asked: [PAMLine]) {
     var dispatch = PAMDispatch { line in
-      // It answers nothing about who somebody is.
+      // This line does not authenticate.
       if line.servesKeyring { return .ignore }
       return line.moduleName == Self.module ? phone : line.presumedResult(passwordRight: passwordRight)
     }
@@ -95,7 +95,7 @@ extension StackJudgement {
     return (opens, dispatch.asked)
   }
 
-  /// Nobody may get in with neither phone nor password.
+  /// Findings if users get in without phone and password.
   private func openDoors() -> [Finding] {
     var open = refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)
     if ownLines.contains(where: \.moduleArguments.failsOpen), opens(.ignore, passwordRight: false) {
@@ -109,19 +109,19 @@ extension StackJudgement {
     ]
   }
 
-  /// Both are wanted: the phone's success alone does not open.
+  /// Whether phone and password are both required: the phone's success alone does not open the stack.
   private var wantsBoth: Bool {
     !opens(.success, passwordRight: false) && opens(.success, passwordRight: true)
   }
 
-  /// What a caller can make the module, or libpam in its place, answer.
+  /// The answers that a caller can force from the module, or from libpam in its place.
   private var bringable: [(PAMResult, String)] {
     let answers: [(PAMResult, String)] = [
       (denial, "a denial on the phone"), (.abort, "Ctrl-C"), (.authErr, "no answer from the phone"),
-      // A fast answer, a long command and limits of the process have the same result.
+      // An answer that comes too fast, a long command and process limits have the same result.
       (.authinfoUnavail, "a row of unanswered requests"),
     ]
-    // The limit lets the smaller modules be loaded, and not this one.
+    // With such a limit the smaller modules can be loaded, but not this one.
     let takesLimits = ServiceTable.row(service)?.hasOwnLimits != true && !DesktopServices.isGreeter(service)
     return answers + (takesLimits ? [(.moduleUnknown, "a low memory limit")] : [])
   }
@@ -156,7 +156,7 @@ extension StackJudgement {
     ]
   }
 
-  /// A way in must be left where the service, or the module, is gone.
+  /// Findings if users are locked out while the service or the module is missing.
   private func lockOuts(_ line: PAMLine) -> [Finding] {
     guard !wantsBoth else { return [] }
     let closed = refusals.filter {
@@ -183,7 +183,7 @@ extension StackJudgement {
     ]
   }
 
-  /// For a service that is not known.
+  /// The hint for an unknown service.
   private var sudoLikeHint: String {
     "; if it opens no login session, as sudo, \(ServiceProposal.row(for: service))"
   }

@@ -1,23 +1,24 @@
 import CommandSupport
 import Glibc
 
-/// The policy of sudo(8), by the program that comes with it. sudo-rs has neither that nor these settings.
+/// Reads the policy of sudo(8) with the program that comes with it. sudo-rs has neither that program nor these
+/// settings.
 package enum Sudoers {
   package static let path = "/etc/sudoers"
   private static let converter = "/usr/bin/cvtsudoers"
-  /// Bytes.
+  /// The most bytes of the program's output.
   private static let greatestOutput = 4 * 1024 * 1024
 
   package enum Answer {
     case notInstalled
     case settings(SudoersSettings)
-    /// With its complaints.
+    /// The program failed. Has its error text.
     case failed(String)
   }
 
   package static func settings() -> Answer {
     guard Program.exists(converter), access(path, F_OK) == 0 else { return .notInstalled }
-    // Its own configuration could leave entries out.
+    // The program's own configuration could leave entries out.
     let words = [converter, "-c", "/dev/null", "-f", "json", "-s", "aliases,privileges", path]
     guard let answer = Program.run(words, greatestOutput: greatestOutput) else { return .failed("") }
     // A policy with errors is converted up to the first of them.
@@ -25,9 +26,9 @@ package enum Sudoers {
     return .settings(settings)
   }
 
-  /// What to say if it cannot be read.
+  /// The finding if the policy cannot be read.
   ///
-  /// - Parameter output: what was printed.
+  /// - Parameter output: the program's output.
   static func unreadable(_ output: String) -> Finding {
     let reason = output.split(whereSeparator: \.isNewline).first.map { ": \($0)" } ?? ""
     return Finding(

@@ -1,7 +1,7 @@
 import HostState
 import IAMPASSProtocol
 
-/// The `Defaults` of sudoers(5) that decide which PAM service sudo asks, and as whom.
+/// The `Defaults` of sudoers(5) that decide which PAM service sudo uses, and whose password it asks for.
 public struct SudoersSettings: Sendable, Equatable {
   /// One option of a `Defaults` entry.
   struct Setting: Equatable {
@@ -11,29 +11,30 @@ public struct SudoersSettings: Sendable, Equatable {
     let bound: String?
   }
 
-  /// A PAM service that sudo asks.
+  /// A PAM service that sudo uses.
   public struct Service: Sendable, Equatable {
     public let name: String
     /// The option that names it, such as `pam_service`.
     public let option: String
-    /// Users, hosts or commands that it is for; nil: it takes the place of the usual one.
+    /// Users, hosts or commands that the option is for; nil: it always replaces the usual service.
     public let bound: String?
   }
 
-  /// The options that name services, each with the service that sudo asks without it.
+  /// The options that name services, each with the service that sudo uses without it.
   private static let usualServices = [
     (option: "pam_service", usual: "sudo"), (option: "pam_login_service", usual: "sudo-i"),
     (option: "pam_askpass_service", usual: "sudo"),
   ]
   /// Options by which sudo asks for another user's password.
   private static let othersPasswords = ["targetpw", "rootpw", "runaspw"]
-  /// Names of an entry's users, hosts or commands that are shown.
+  /// The most users, hosts or commands of an entry that are shown.
   private static let greatestNamed = 3
 
   private let settings: [Setting]
 
-  /// - Parameter output: of `cvtsudoers -f json`, which may have complaints before and after; empty without any entry.
-  /// - Returns: nil for anything else.
+  /// - Parameter output: the output of `cvtsudoers -f json`. It may have messages before and after the JSON. It is
+  ///   empty without entries.
+  /// - Returns: nil if it has no valid JSON.
   public init?(_ output: String) {
     let lines = output.split(separator: "\n", omittingEmptySubsequences: false)
     guard let first = lines.firstIndex(of: "{") else {
@@ -64,12 +65,12 @@ public struct SudoersSettings: Sendable, Equatable {
     return (isNegated ? "!" : "") + (members.first { $0.name != "negated" }?.value.string ?? "?")
   }
 
-  /// Services other than sudo's usual ones, each once.
+  /// The services other than sudo's usual ones, each once.
   public var services: [Service] {
     var found: [Service] = []
     for (option, usual) in Self.usualServices {
       let named = settings.filter { $0.name == option }
-      // The last entry that always holds takes the place of those before it.
+      // The last entry that always holds replaces those before it.
       let always = named.last { $0.bound == nil }
       for setting in named where setting.bound != nil || setting == always {
         guard let name = setting.value.string, name != usual, !name.isEmpty else { continue }
@@ -80,13 +81,13 @@ public struct SudoersSettings: Sendable, Equatable {
     return found
   }
 
-  /// The option that has sudo ask the service; nil if none does.
+  /// The option that makes sudo use the service; nil if there is none.
   public func option(naming service: String) -> String? { services.first { $0.name == service }?.option }
 
   /// - Parameters:
-  ///   - listed: `services`.
-  ///   - opensSession: whether a service counts as one that opens a login session.
-  ///   - isThere: whether a service has a PAM file.
+  ///   - listed: the services in `services`.
+  ///   - opensSession: gives whether a service counts as one that opens a login session.
+  ///   - isThere: gives whether a service has a PAM file.
   public func findings(listed: [String], opensSession: (String) -> Bool, isThere: (String) -> Bool) -> [Finding] {
     let asked = services.filter { isThere($0.name) || $0.bound == nil }
     let isListed = (["sudo", "sudo-i"] + asked.map(\.name)).contains { listed.contains($0) }
@@ -99,7 +100,7 @@ public struct SudoersSettings: Sendable, Equatable {
   }
 
   private func unlisted(_ service: Service, needsRow: Bool) -> Finding {
-    // The others are for some calls alone.
+    // The other options are for some calls only.
     let isEach = service.bound == nil && service.option == "pam_service"
     return Finding(
       isEach ? .problem : .warning, .pam, "sudo: \(said(service)), which is not in services: the phone is not asked",
@@ -118,7 +119,7 @@ public struct SudoersSettings: Sendable, Equatable {
     "\(service.option) is \(service.name)" + (service.bound.map { " for \($0)" } ?? "")
   }
 
-  /// What changes whom sudo asks, and how it asks them.
+  /// Findings about options that change whose password sudo asks for, and how.
   private var otherFindings: [Finding] {
     let strangers = [inForce("pam_rhost", true), inForce("pam_ruser", false)].compactMap(\.self).map {
       Finding(
@@ -132,7 +133,7 @@ public struct SudoersSettings: Sendable, Equatable {
     return strangers + others
   }
 
-  /// The option as sudoers writes it, if it has this value always or for some.
+  /// The option as sudoers writes it, if it has this value always or for some calls.
   private func inForce(_ name: String, _ value: Bool) -> String? {
     let set = settings.filter { $0.name == name }
     let always = set.last { $0.bound == nil }

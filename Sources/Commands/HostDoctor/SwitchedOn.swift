@@ -1,8 +1,8 @@
-/// What `enable` says at its end.
+/// The message at the end of `enable`.
 public enum SwitchedOn {
   /// - Parameters:
-  ///   - services: those in force.
-  ///   - sshdAsks: whether sshd asks PAM, without which its being listed does nothing.
+  ///   - services: the services in force.
+  ///   - sshdAsks: whether sshd asks PAM. Otherwise listing it has no effect.
   public static func text(_ services: [String], sshdAsks: Bool) -> String {
     let asking = services.filter { sshdAsks || $0 != "sshd" }
     return asking.isEmpty

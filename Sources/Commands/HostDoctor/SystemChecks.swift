@@ -5,11 +5,11 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// The helper, workers that wait, and logind, as systemd says.
+/// Findings about the helper, waiting workers and logind, from systemd.
 enum SystemChecks {
   private static let systemctl = "/usr/bin/systemctl"
 
-  /// - Parameter services: those that ask the phone here.
+  /// - Parameter services: the services that ask the phone here.
   static func findings(_ services: [String]) -> [Finding] {
     guard access("/run/systemd/system", F_OK) == 0 else {
       return [Finding(.warning, .helper, "systemd does not run here: no session can be watched")]
@@ -22,14 +22,14 @@ enum SystemChecks {
 
   static func isActive(_ name: String) -> Bool { unit(name).isActive }
 
-  /// The broker's socket, which some of these services need.
+  /// Findings about the broker's socket, which some of these services need.
   static func brokerFindings(_ services: [String]) -> [Finding] {
     guard access("/run/systemd/system", F_OK) == 0 else { return [] }
     let brokered = services.filter { DesktopServices.asksBroker($0) }
     return UnitState.brokerFindings(socket: unit("iampass-broker.socket"), for: brokered)
   }
 
-  /// Phones that are looked for by Bluetooth.
+  /// Findings about phones that are looked for by Bluetooth.
   static func presenceFindings(of place: SetupPlace, isOn: Bool) -> [Finding] {
     let path = place.presence
     let phones: [BoundPhone]
@@ -37,7 +37,7 @@ enum SystemChecks {
       guard case .file(let file) = error else {
         return [Finding(.problem, .files, error.explanation(path: path), hint: "correct the line or delete it")]
       }
-      // What is wrong with the folder was said with the files.
+      // Errors of the folder are reported with the files.
       return file.path == path ? [Finding(.problem, .files, file.explanation, hint: file.hint)] : []
     }
     let listens = phones.isEmpty || unit("iampass-presence.socket").isActive
@@ -52,12 +52,12 @@ enum SystemChecks {
   }
 }
 
-/// Users file against system and service.
+/// Compares the users file with the system and the service.
 struct UserChecks {
-  /// Names looked up in the system; each may be a question to a directory server.
+  /// The most names that are looked up in the system. Each may be a question to a directory server.
   private static let greatestLookedUp = 1_000
   private static let firstPersonsUID = 1_000
-  /// `nobody` and what systemd makes lie above.
+  /// `nobody` and users that systemd makes have higher uids.
   private static let lastPersonsUID = 60_000
 
   let usersPath: String
@@ -68,7 +68,7 @@ struct UserChecks {
   func findings() -> [Finding] {
     let tokens: UserTokens
     do { tokens = try UserTokens(path: usersPath) } catch {
-      // Owner, mode and absence were said with the files.
+      // Owner, mode and a missing file are reported with the files.
       if case .file = error { return [] }
       return [Finding(.problem, .users, error.explanation(path: usersPath), hint: "edit the line")]
     }
@@ -112,7 +112,7 @@ struct UserChecks {
     return unknown
   }
 
-  /// A sign-in ends there, too.
+  /// The finding for a failed look-up. A sign-in ends with the same error.
   static func lookupFinding(_ error: UserLookupError) -> Finding {
     Finding(
       .problem, .users, "\(error.explanation): users who are not found so cannot sign in by phone",
@@ -126,12 +126,12 @@ struct UserChecks {
     }
   }
 
-  /// Lines that keep somebody from signing in by phone, as many as a reader takes in.
+  /// Findings about lines that keep users from signing in by phone. Their number is bounded.
   private func badLines(_ names: [String], _ tokens: UserTokens) -> [Finding] {
     var seen: Set<String> = []
     var suspects: [String] = []
     for name in names where !seen.insert(name).inserted { suspects.append(name) }
-    // Each look-up reads the whole file: of a large one only what is suspicious.
+    // Each look-up reads the whole file, so in a large file only suspicious users are looked up.
     if names.count <= Self.greatestLookedUp { suspects = Array(Set(names)).sorted() }
     let findings = Set(suspects).sorted().lazy.compactMap { name -> Finding? in
       guard let user = UnixUsername(validating: name) else {
@@ -141,7 +141,7 @@ struct UserChecks {
         _ = try tokens.token(of: user)
         return nil
       } catch {
-        // Said with its line.
+        // This is reported with the line's number.
         if case .notText = error { return nil }
         let text = "\(error.explanation(path: usersPath)): \(user) cannot sign in by phone"
         return Finding(.problem, .users, text, hint: "edit the line")
@@ -153,7 +153,7 @@ struct UserChecks {
   /// The users in /etc/passwd with a shell and a person's uid.
   private static func people() -> [String] {
     let bytes = ProcessFile.read("/etc/passwd", limit: 4 * 1024 * 1024) ?? []
-    // By bytes: users write parts of their lines, and marks would hide a colon.
+    // This splits bytes: users write parts of their lines, and a combining mark would hide a colon.
     return bytes.split(separator: UInt8(ascii: "\n")).compactMap { line in
       let fields = line.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false).map {
         String(decoding: $0, as: UTF8.self)
@@ -166,7 +166,7 @@ struct UserChecks {
   }
 }
 
-/// Records whose session is over, which the helper would have ended.
+/// Findings about records whose session is over. A running helper would have removed them.
 struct SessionChecks {
   let configuration: Configuration
 
@@ -184,12 +184,12 @@ struct SessionChecks {
       }
       guard record.isReleased || Self.isGone(record) else { continue }
       let note = try? WatchNotes(run: run).read(name)
-      // The helper watches what runs on of some.
+      // The helper still watches some of them, because processes run on.
       if note?.isRunningOn != true { leftOver += 1 }
     }
     var findings: [Finding] = []
     if let first = damaged.min() {
-      // Not the folder: what else is in it keeps sessions watched.
+      // The hint does not remove the folder, because its other files keep sessions watched.
       findings.append(
         Finding(
           .warning, .sessions, "\(Words.counted(damaged.count, "damaged session record")) in \(folder)",
@@ -207,8 +207,7 @@ struct SessionChecks {
     return findings
   }
 
-  /// Whether nothing runs that the record is of. A process that cannot be looked at counts as running, as it does for the
-  /// helper.
+  /// Whether no process of the record runs. A process that cannot be read counts as running, as in the helper.
   private static func isGone(_ record: SessionRecord) -> Bool {
     (record.binding.map { [$0.leader] } ?? [record.process, record.parent]).allSatisfy { $0.presence == .gone }
   }

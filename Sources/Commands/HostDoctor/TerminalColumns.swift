@@ -1,12 +1,12 @@
-/// How many columns of a terminal a text takes.
+/// Counts the terminal columns of a text.
 public enum TerminalColumns {
-  /// Unicode Standard Annex #11: what takes two columns, and a little beside it that takes one.
+  /// Characters that take two columns (Unicode Standard Annex #11). The ranges include a few that take one.
   private static let wide: [ClosedRange<UInt32>] = [
     0x1100...0x115F, 0x2E80...0xA4CF, 0xA960...0xA97F, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE10...0xFE19,
     0xFE30...0xFE6F, 0xFF00...0xFF60, 0xFFE0...0xFFE6, 0x1F300...0x1F64F, 0x1F900...0x1F9FF, 0x20000...0x3FFFD,
   ]
 
-  /// As much of the text's beginning as fits.
+  /// The longest beginning of the text that fits.
   public static func prefix(of text: String, columns: Int) -> String {
     var left = columns
     return String(

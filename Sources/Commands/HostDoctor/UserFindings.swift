@@ -1,17 +1,17 @@
 import IAMPASSProtocol
 
-/// What the users file and the system say of each other.
+/// Findings about differences between the users file and the system.
 public struct UserFindings {
-  /// Names in one line; the rest is counted.
+  /// The most names in one line. The others are counted.
   public static let greatestNamed = 8
 
-  /// Names of the users file, in its order.
+  /// The names in the users file, in its order.
   public let withToken: [String]
-  /// People of this system: those who may sign in with a shell.
+  /// The people on this system: users who may sign in with a shell.
   public let people: [String]
   /// Names with a token that the system does not know.
   public let unknown: [String]
-  /// Users with a token but no phone, as the service says; nil where it was not asked.
+  /// Users with a token but no phone, by the service's answer; nil if it was not asked.
   public let withoutPhone: [String]?
 
   public init(withToken: [String], people: [String], unknown: [String], withoutPhone: [String]?) {
@@ -28,7 +28,7 @@ public struct UserFindings {
     } else {
       findings.append(Finding(.ok, .users, Self.counted(withToken, "user", "has a token", "have a token")))
     }
-    // By bytes: two spellings of one letter are two users.
+    // This compares bytes: two spellings of one letter are two users.
     let tokens = Set(withToken.map { Array($0.utf8) })
     let without = people.filter { !tokens.contains(Array($0.utf8)) }
     if !without.isEmpty {
@@ -39,7 +39,7 @@ public struct UserFindings {
       findings.append(
         Finding(
           .warning, .users, "with a token, but not known to this system: \(Self.list(unknown))",
-          // Other computers may know the user, and go on using the token.
+          // Other computers may know the user, and may still use the token.
           hint: "iampassctl user remove --local \(DisplayText.sanitized(unknown[0]))"))
     }
     if let withoutPhone, !withoutPhone.isEmpty {

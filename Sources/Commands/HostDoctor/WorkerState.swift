@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension UnitState {
-  /// Findings about the waiting workers: without them every sign-in works, but takes longer.
+  /// Findings about waiting workers. Without them sign-ins work, but take longer.
   public static func workerFindings(socket: UnitState, service: UnitState) -> [Finding] {
     let name = "iampass-worker"
     guard socket["LoadState"] == "loaded" else { return [] }
