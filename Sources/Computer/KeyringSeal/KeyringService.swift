@@ -4,9 +4,9 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// Answers one request of the module's at a socket that systemd has accepted, and leaves (`iampass-helper --keyring`).
+/// Answers one request of the module on a connection that systemd has accepted, and ends (`iampass-helper --keyring`).
 public struct KeyringService {
-  /// For the whole request. Milliseconds.
+  /// The longest time for a whole request, in milliseconds.
   private static let patience: Int64 = 2_000
 
   private let configurationPath: String
@@ -19,7 +19,7 @@ public struct KeyringService {
     self.log = log
   }
 
-  /// - Parameter socket: connected to the caller.
+  /// - Parameter socket: the connection to the caller.
   public func answer(at socket: Int32) {
     guard iampass_peer(socket).uid == 0 else { return log(LOG_ERR, "refused: only root may ask") }
     guard let request = request(socket) else { return log(LOG_ERR, "refused: this is not a request") }
@@ -41,7 +41,7 @@ public struct KeyringService {
     } catch { log(LOG_ERR, "refused: \(error.explanation)") }
   }
 
-  /// Names whose passwords are left from before it was switched off.
+  /// Logs whose passwords were kept before `keyring` was switched off.
   private func refuse(leaving kept: SealedPasswords) {
     let left = (try? kept.users()) ?? []
     let whose = left.isEmpty ? "" : "; still sealed: \(left.map(SealedPasswords.owner).joined(separator: ", "))"
@@ -56,12 +56,12 @@ public struct KeyringService {
     }
   }
 
-  /// Without a token no phone approves, so that the user would never get the password back.
+  /// Seals a password. A user without a token cannot be approved by phone, and would never get the password back.
   private func seal(_ payload: SealedPayload, _ user: SystemUser, _ setup: HostSetup) throws(Misconfiguration) {
     let kept = setup.sealedPasswords
     let began = withFiles(of: user) { () throws(FileError) -> SealedPasswords.Forgetting? in try kept.lastForgetting() }
     guard let began else { return }
-    // Afterwards: `iampassctl user remove` takes the token, and forgets the password then.
+    // This comes after the sealing: `iampassctl user remove` removes the token, and then forgets the password.
     let hasToken = try setup.token(of: user.name, known: user) != nil
     withFiles(of: user) { () throws(FileError) -> Void in
       guard hasToken else {
@@ -76,7 +76,7 @@ public struct KeyringService {
     _ payload: SealedPayload, _ user: SystemUser, _ kept: SealedPasswords, since began: SealedPasswords.Forgetting?
   ) throws(FileError) {
     let whose = LogField.text("user", user.name.text)
-    // An expired password is changed after it was typed: the next sign-in has the new one.
+    // An expired password is changed after it was typed. The next sign-in has the new one.
     guard payload.print == ShadowPrint.of(user.name) else {
       try kept.forget(user.uid)
       return log(LOG_NOTICE, "not sealed \(whose): the password was changed meanwhile")
@@ -114,7 +114,7 @@ public struct KeyringService {
     }
   }
 
-  /// Nil, and a line in the log, if the files of sealed passwords are not to be used.
+  /// Nil, with a log line, if the files of sealed passwords cannot be used.
   @discardableResult
   private func withFiles<Result>(of user: SystemUser, _ act: () throws(FileError) -> Result) -> Result? {
     do throws(FileError) { return try act() } catch {
@@ -123,7 +123,7 @@ public struct KeyringService {
     }
   }
 
-  /// A file that was copied to another user's name does not open.
+  /// The name that the file is sealed for: a file that was copied to another user's name cannot be opened.
   private static func name(_ user: SystemUser) -> String { "iampass-keyring-\(user.uid)" }
 
   private func request(_ socket: Int32) -> KeyringRequest? {

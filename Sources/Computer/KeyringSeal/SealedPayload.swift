@@ -2,14 +2,14 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// What is sealed of a user: the name, the login password, and what the system kept of it at that time.
+/// The sealed data of a user: name, login password, and the password's ``ShadowPrint`` at that time.
 struct SealedPayload: Equatable {
-  /// Version 1 had no name: whose it was is not known.
+  /// Version 1 had no name, so its user is not known.
   private static let version: Int64 = 2
 
   let user: UnixUsername
   let password: Secret
-  /// The user's ``ShadowPrint`` as the password was right.
+  /// The user's ``ShadowPrint`` when the password was verified.
   let print: String
 
   func encoded() -> [UInt8] {
@@ -34,17 +34,17 @@ struct SealedPayload: Equatable {
     self.init(user: user, password: Secret(bytes: password), print: print)
   }
 
-  /// What is done with a sealed password.
+  /// What to do with a sealed password.
   enum Verdict: Equatable {
     case handOut(Secret)
     case forget(Reason)
   }
 
-  /// Why a sealed password serves nobody any more.
+  /// Why a sealed password cannot be used any more.
   enum Reason: Equatable {
-    /// The user's number was another user's when it was sealed, or the user had another name.
+    /// The uid belonged to another user when the password was sealed, or the user had another name.
     case isAnothers
-    /// The user's password was changed since: the keyring has another one by now, or will have.
+    /// The user's password was changed since. The keyring has another password now, or will have it.
     case wasChanged
 
     var explanation: String {
@@ -56,10 +56,10 @@ struct SealedPayload: Equatable {
   }
 
   /// - Parameters:
-  ///   - user: who asks.
+  ///   - user: the user who asks.
   ///   - present: this user's ``ShadowPrint`` now.
   func verdict(for user: UnixUsername, present: String) -> Verdict {
-    // Users whom no shadow file lists all have the same print.
+    // Users whom no shadow file lists have the same print.
     guard self.user == user else { return .forget(.isAnothers) }
     return print == present ? .handOut(password) : .forget(.wasChanged)
   }

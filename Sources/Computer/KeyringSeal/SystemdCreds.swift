@@ -3,39 +3,40 @@ import Glibc
 import HostState
 import HostSystem
 
-/// systemd-creds(1), which seals and opens: its file format is its own.
+/// Seals and opens with systemd-creds(1), which has its own file format.
 public struct SystemdCreds: Sendable {
   public static let path = "/usr/bin/systemd-creds"
-  /// A TPM takes about a second. Milliseconds.
+  /// The longest wait in milliseconds. A TPM takes about a second.
   private static let patience: Int64 = 7_000
   private static let greatestOutput = 16_384
-  /// The state of Secure Boot (systemd-creds(1)): another system on this computer does not get it.
+  /// The TPM's register with the state of Secure Boot (systemd-creds(1)), so that another system on this computer
+  /// cannot open it.
   private static let registers = "7"
 
   let program: String
 
   public init(program: String = SystemdCreds.path) { self.program = program }
 
-  /// What this computer can seal by: `has-tpm2` exits with 0 if firmware, driver and program all have TPM 2.
+  /// The best key of this computer. `has-tpm2` exits with 0 if firmware, driver and program all support TPM 2.
   public var bestKey: SealedPasswords.Key { run(["has-tpm2", "--quiet"], input: []) == nil ? .host : .tpm2 }
 
-  /// Nil if that failed; the reason stands in the journal.
+  /// The sealed bytes; nil if that failed. The reason is in the journal.
   func seal(_ bytes: [UInt8], as name: String, by key: SealedPasswords.Key) -> [UInt8]? {
     let registers = key == .tpm2 ? ["--tpm2-pcrs=\(Self.registers)"] : []
     return run(["encrypt", "--with-key=\(key.rawValue)", "--name=\(name)"] + registers + ["-", "-"], input: bytes)
   }
 
-  /// Nil if that failed: for another name, and on another computer.
+  /// The opened bytes; nil if that failed, as it does for another name or on another computer.
   func open(_ bytes: [UInt8], as name: String) -> [UInt8]? {
     run(["decrypt", "--name=\(name)", "-", "-"], input: bytes)
   }
 
-  /// The output of a run that ended with 0.
+  /// The output of the program; nil if it did not exit with 0.
   private func run(_ words: [String], input: [UInt8]) -> [UInt8]? {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
     guard pipe(&toChild) == 0 else { return nil }
-    // A pipe takes more than a request has before anyone reads (pipe(7)).
+    // A pipe's buffer is larger than a request (pipe(7)), so this does not wait for a reader.
     let isFed = input.isEmpty || write(toChild[1], input, input.count) == input.count
     close(toChild[1])
     defer { close(toChild[0]) }
@@ -64,7 +65,7 @@ public struct SystemdCreds: Sendable {
     return posix_spawn(&child, program, &actions, nil, &arguments, &variables) == 0 ? child : nil
   }
 
-  /// Nil if there is too much, or if it takes too long.
+  /// Reads to the end; nil if there is too much, or if it takes too long.
   private func read(_ descriptor: Int32, until end: MonotonicInstant) -> [UInt8]? {
     var output: [UInt8] = []
     var chunk = [UInt8](repeating: 0, count: 4_096)
@@ -80,7 +81,7 @@ public struct SystemdCreds: Sendable {
     return nil
   }
 
-  /// Whether the program ended with 0 in time.
+  /// Whether the program exited with 0 in time.
   private func ended(_ child: pid_t, by end: MonotonicInstant) -> Bool {
     var status: Int32 = 0
     while waitpid(child, &status, WNOHANG) == 0 {

@@ -1,14 +1,14 @@
-/// What is said of a file that has lost its line: one sentence for all services that went by it.
+/// The message about a file that has lost its line: one sentence for all services that used the line.
 public struct LostLines: Sendable, Equatable {
-  /// What `iampassctl enable` has written there, by pam-auth-update(8).
+  /// The files into which `iampassctl enable` writes by pam-auth-update(8).
   private static let managed: Set<String> = ["common-auth", "common-session"]
 
   public let text: String
   public let hint: String
-  /// People get in without the phone, which was required.
+  /// Whether the phone was required. Users now get in without it.
   public let wasRequired: Bool
 
-  /// In the order of their files; what was required comes first.
+  /// The messages in the order of their files. Lines that were required come first.
   public static func all(_ lines: [PhoneLine]) -> [LostLines] {
     var groups: [[PhoneLine]] = []
     for line in lines.filter(\.isRequired) + lines.filter({ !$0.isRequired }) {

@@ -4,16 +4,16 @@ extension PAMLine {
   /// This product's module, and the one for security keys.
   package static let (ownModule, keyModule) = ("pam_iampass", "pam_u2f")
 
-  /// A line of the module's that asks nobody.
+  /// Whether this is a line of the module that does not ask the phone.
   public var servesKeyring: Bool { moduleName == Self.ownModule && moduleArguments.servesKeyring }
 
-  /// A line of the module's that asks the phone, or opens a session.
+  /// Whether this is a line of the module that asks the phone or opens a session.
   package var isOwn: Bool { moduleName == Self.ownModule && !servesKeyring }
 
-  /// The line's words as libpam hands them to the module, and as the module takes them.
+  /// The line's words as libpam passes them to the module, parsed as the module parses them.
   public var moduleArguments: ModuleArguments { ModuleArguments(reading: arguments.map(Self.unbracketed)) }
 
-  /// libpam takes the brackets off a word that has them, and the backslash before a `]` inside (pam.conf(5)).
+  /// libpam removes the brackets around a word, and the backslash before a `]` inside (pam.conf(5)).
   private static func unbracketed(_ word: String) -> String {
     guard word.hasPrefix("["), word.hasSuffix("]") else { return word }
     var text = ""

@@ -1,4 +1,4 @@
-/// The results that matter to a stack, by the names that controls use for them (pam.conf(5)).
+/// The results that matter to a stack, by their names in controls (pam.conf(5)).
 public enum PAMResult: String, Sendable, CaseIterable {
   case success
   case authErr = "auth_err"
@@ -10,24 +10,24 @@ public enum PAMResult: String, Sendable, CaseIterable {
   case serviceErr = "service_err"
   case sessionErr = "session_err"
   case ignore
-  /// The module's file is not there.
+  /// The module's file is missing.
   case moduleUnknown = "module_unknown"
 }
 
-/// Runs a stack as libpam's dispatcher would, given what each module answers (pam_dispatch.c of Linux-PAM 1.5).
+/// Runs a stack as libpam's dispatcher does, with given answers of the modules (pam_dispatch.c of Linux-PAM 1.5).
 public struct PAMDispatch {
   private enum Action: Equatable {
     case ignore, bad, die, ok, done, reset
     case jump(Int)
   }
 
-  /// What is known so far: nothing, a success, or a failure that nothing takes back.
+  /// The result so far: none, a success, or a failure that stays.
   private enum Impression { case undefined, positive, negative }
 
   private let answer: (PAMLine) -> PAMResult
   private var impression = Impression.undefined
   private var isSuccess = false
-  /// Modules that were asked, in order.
+  /// The lines that were run, in order.
   public private(set) var asked: [PAMLine] = []
 
   public init(answer: @escaping (PAMLine) -> PAMResult) { self.answer = answer }
@@ -63,7 +63,7 @@ public struct PAMDispatch {
           return
         case .reset: (impression, isSuccess) = start
         case .jump(let count):
-          // Past the end is an error of the stack, which fails.
+          // A jump past the end is an error of the stack, which then fails.
           guard index + count < stack.count else { return fail() }
           index += count
         }
@@ -92,7 +92,7 @@ public struct PAMDispatch {
     }
   }
 
-  /// `[value=action …]`; what is not named is `bad`.
+  /// `[value=action …]`; results that are not named are `bad`.
   private static func bracketed(_ control: String, _ result: PAMResult) -> Action {
     var byDefault = Action.bad
     for pair in pairs(control) {
@@ -129,10 +129,10 @@ public struct PAMDispatch {
 }
 
 extension PAMLine {
-  /// The numbers in its control, each with its word: `success=2`.
+  /// The numbers in the line's control, each with its word, such as `success=2`.
   package var numbers: [(word: String, count: Int)] { PAMDispatch.numbers(control) }
 
-  /// Whether a success of this line ends the stack or passes over what follows it.
+  /// Whether a success of this line ends the stack or skips lines.
   public var passesOverOnSuccess: Bool {
     let probe = PAMLine(kind: kind, control: control, module: "probe", arguments: [], file: file, line: line)
     let after = PAMLine(kind: kind, control: "required", module: "after", arguments: [], file: file, line: line)

@@ -1,15 +1,15 @@
 import HostSystem
 
-/// One line of a PAM file, or what stands for it.
+/// One line of a PAM file, or a line that takes its place.
 public struct PAMLine: Sendable, Equatable {
   public let kind: String
-  /// `required` or `[success=1 default=ignore]`, as written.
+  /// The control as written, such as `required` or `[success=1 default=ignore]`.
   public let control: String
-  /// As written: a name in the modules' folder, or an absolute path.
+  /// The module as written: a name in the modules' folder, or an absolute path.
   public let module: String
   public let arguments: [String]
   public let file: String
-  /// Counted from 1.
+  /// The line's number, counted from 1.
   public let line: Int
 
   public init(kind: String, control: String, module: String, arguments: [String], file: String, line: Int) {
@@ -23,19 +23,19 @@ public struct PAMLine: Sendable, Equatable {
 
   public var place: String { "\(file):\(line)" }
 
-  /// `pam_unix` of `/lib/security/pam_unix.so`.
+  /// The module's name, such as `pam_unix` for `/lib/security/pam_unix.so`.
   public var moduleName: String {
     let file = module.split(separator: "/").last.map(String.init) ?? module
     return file.hasSuffix(".so") ? String(file.dropLast(3)) : file
   }
 }
 
-/// Why a PAM file says nothing.
+/// Why a PAM file cannot be used.
 public enum PAMFileError: Error, Sendable, Equatable {
   case missing(String)
   case unreadable(String)
   case badLine(String, line: Int)
-  /// Files that include each other, deeper than libpam follows.
+  /// Files include each other more deeply than libpam follows.
   case includedTooDeep(String)
 
   public var explanation: String {
@@ -53,7 +53,7 @@ public indirect enum PAMEntry: Sendable, Equatable {
   case module(PAMLine)
   case substack([PAMEntry])
 
-  /// All module lines, substacks' too, in order.
+  /// All module lines in order, including those of substacks.
   public var lines: [PAMLine] {
     switch self {
     case .module(let line): [line]
@@ -66,17 +66,17 @@ public indirect enum PAMEntry: Sendable, Equatable {
 public struct PAMReader {
   /// libpam's own PAM_SUBSTACK_MAX_LEVEL.
   static let greatestDepth = 16
-  /// Bytes of one file.
+  /// The greatest size of a file in bytes.
   static let greatestSize = 256 * 1024
   static let kinds: Set<String> = ["auth", "account", "password", "session"]
 
-  /// Where libpam looks for what the admin's folder does not have.
+  /// The vendor's folder, where libpam looks for files that the administrator's folder does not have.
   package static let vendorFolders = ["/etc/pam.d": "/usr/lib/pam.d"]
 
   private let folder: String
   private let read: (String) -> [UInt8]?
 
-  /// - Parameter read: a file's bytes by its path; nil where it is not there.
+  /// - Parameter read: gives a file's bytes by its path; nil if the file is missing.
   public init(folder: String, read: @escaping (String) -> [UInt8]? = PAMReader.readFile) {
     self.folder = folder
     self.read = read
@@ -84,7 +84,7 @@ public struct PAMReader {
 
   public static func readFile(_ path: String) -> [UInt8]? { ProcessFile.read(path, limit: greatestSize) }
 
-  /// Whether the service has a file of its own.
+  /// Whether the service has its own file.
   public func has(_ service: String) -> Bool { read(path(of: service)) != nil }
 
   /// The stack of a service for `auth`, `session` and so on.
@@ -92,7 +92,7 @@ public struct PAMReader {
     try entries(of: service, kind: kind, depth: 0)
   }
 
-  /// The names that are services. A file that another file includes does not count.
+  /// The names that are services. A file that is included by another does not count.
   public func services(among names: [String]) -> [String] {
     let included = Set(names.flatMap { filesIncluded(by: $0) })
     return names.filter { !included.contains($0) }
@@ -133,7 +133,7 @@ public struct PAMReader {
         entries += try self.entries(of: words[1], kind: kind, depth: depth + 1)
         continue
       }
-      // A leading "-" only keeps a missing module out of the log.
+      // A leading "-" has no effect but to keep a missing module out of the log.
       let lineKind = (first.hasPrefix("-") ? String(first.dropFirst()) : first).lowercased()
       guard Self.kinds.contains(lineKind), words.count >= 3 else { throw .badLine(path, line: number) }
       guard lineKind == kind else { continue }
@@ -151,14 +151,14 @@ public struct PAMReader {
     return entries
   }
 
-  /// Lines without comments, a backslash at the end joining the next; with the number of their first.
+  /// Lines without comments. A backslash at the end joins the next line. Each has the number of its first line.
   private static func logicalLines(_ bytes: [UInt8]) -> [(Int, String)] {
     var lines: [(Int, String)] = []
     var pending: (Int, String)?
     var number = 0
     for raw in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
       number += 1
-      // By bytes, as libpam does.
+      // libpam compares bytes too.
       let said = raw.prefix { $0 != UInt8(ascii: "#") }
       let continues = said.last == UInt8(ascii: "\\")
       let text = String(decoding: continues ? said.dropLast() : said, as: UTF8.self)

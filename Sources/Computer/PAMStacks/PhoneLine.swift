@@ -1,9 +1,9 @@
-/// A line of the module's that a listed service goes by.
+/// A line of the module that a listed service uses.
 public struct PhoneLine: Sendable, Hashable {
   public enum Kind: String, Sendable {
-    /// Asks the phone.
+    /// The line asks the phone.
     case auth
-    /// Has a session watched.
+    /// The line makes the helper watch a session.
     case session
   }
 
@@ -11,7 +11,7 @@ public struct PhoneLine: Sendable, Hashable {
   public let service: String
   /// The file that has the line: the service's, or one that it includes.
   public let file: String
-  /// Nobody gets in without the phone, with the right password either. False for a session line.
+  /// Whether users do not get in without the phone, even with the right password. False for a session line.
   public let isRequired: Bool
 
   public init(_ kind: Kind, of service: String, in file: String, isRequired: Bool = false) {
@@ -24,15 +24,15 @@ public struct PhoneLine: Sendable, Hashable {
   func serves(like other: PhoneLine) -> Bool { service == other.service && kind == other.kind }
 }
 
-/// What the stacks of the listed services have of the module now.
+/// The module's lines that the stacks of the listed services have now.
 public struct PhoneLines: Sendable, Equatable {
   public let found: [PhoneLine]
-  /// Services whose stacks cannot be read, or are not there: nothing is known of them.
+  /// Services whose stacks are missing or cannot be read. Their lines are unknown.
   let unknown: Set<String>
 
   /// - Parameters:
-  ///   - services: those in `services`.
-  ///   - opensSession: whether a service opens a session, which is watched.
+  ///   - services: the services in `services`.
+  ///   - opensSession: gives whether a service opens a watched session.
   public init(of services: [String], reader: PAMReader, opensSession: (String) -> Bool) {
     var found: [PhoneLine] = []
     var unknown: Set<String> = []
@@ -53,9 +53,9 @@ public struct PhoneLines: Sendable, Equatable {
     self.unknown = unknown
   }
 
-  /// Those that were there, and are not. One that was required and is not any more counts as gone.
+  /// The known lines that are missing now. A line that was required and no longer is counts as missing.
   ///
-  /// - Parameter services: those in `services`; nothing is expected of others.
+  /// - Parameter services: the services in `services`. Lines of others are not expected.
   public func lost(of known: [PhoneLine], listed services: [String]) -> [PhoneLine] {
     known.filter { line in
       services.contains(line.service) && !unknown.contains(line.service)
@@ -63,9 +63,9 @@ public struct PhoneLines: Sendable, Equatable {
     }
   }
 
-  /// What is to be known from now on: what is expected still, and what is found.
+  /// The lines to remember: those that are still expected, and those that were found.
   ///
-  /// - Parameter isSettled: false for a line that may be an administrator's trial: what was known stays in its place.
+  /// - Parameter isSettled: false for a line that may be an administrator's trial. The earlier knowledge then stays.
   public func remembered(
     after known: [PhoneLine], listed services: [String], isSettled: (PhoneLine) -> Bool
   ) -> [PhoneLine] {
@@ -79,10 +79,10 @@ public struct PhoneLines: Sendable, Equatable {
 }
 
 extension [PAMEntry] {
-  /// The first line of the module's own.
+  /// The module's first own line.
   fileprivate var ownLine: PAMLine? { flatMap(\.lines).first(where: \.isOwn) }
 
-  /// Whether a user with the right password gets in with the phone, and not without.
+  /// Whether a user with the right password gets in with the phone, but not without it.
   fileprivate var requiresPhone: Bool { opens(phone: .success) && !opens(phone: .authErr) }
 
   private func opens(phone: PAMResult) -> Bool {

@@ -2,19 +2,19 @@ import Glibc
 import HostState
 import HostSystem
 
-/// The lines that are expected, in a file of root's alone below the state's folder. The helper and `iampassctl enable`
-/// write it, and `iampassctl disable` removes it.
+/// The expected lines, in a file in `state_dir` that only root can read. The helper and `iampassctl enable` write it,
+/// and `iampassctl disable` removes it.
 public struct PhoneLineNote: Sendable {
-  /// 64 services with two lines each, of files with long names.
+  /// The greatest size in bytes: enough for 64 services with two lines each.
   private static let greatestSize = 64 * 1024
   private static let (folder, name) = ("pam", "lines")
 
   private let state: RunFolder
 
-  /// - Parameter state: `state_dir`.
+  /// - Parameter state: the folder `state_dir`.
   public init(state: RunFolder) { self.state = state }
 
-  /// Empty without a file. What cannot be understood is left out.
+  /// The lines; empty without a file. Invalid lines are left out.
   public func read() throws(FileError) -> [PhoneLine] {
     let bytes: [UInt8]
     do throws(FileError) { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestSize) } catch {
@@ -35,7 +35,7 @@ public struct PhoneLineNote: Sendable {
 
   private var path: String { "\(state.path)/\(Self.folder)/\(Self.name)" }
 
-  /// Kind, service, `required` or `asked`, and the file: a line each.
+  /// The file's text: on each line kind, service, `required` or `asked`, and file.
   static func text(_ lines: [PhoneLine]) -> [UInt8] {
     Array(
       lines.map { "\($0.kind.rawValue) \($0.service) \($0.isRequired ? "required" : "asked") \($0.file)\n" }.joined()

@@ -1,4 +1,4 @@
-// What modules would answer in a simulated sign-in.
+// The answers that modules would give in a simulated sign-in.
 
 extension PAMLine {
   /// Modules that prove nothing about the user. Their success does not replace a password.
@@ -8,7 +8,8 @@ extension PAMLine {
     "pam_securetty", "pam_shells", "pam_mount", "pam_ecryptfs", "pam_keyinit", "pam_loginuid", "pam_umask",
     "pam_selinux", "pam_apparmor", "pam_tally2", "pam_faillock", "pam_issue", "pam_ftp",
   ]
-  /// Modules that hold for some and not for others; taken as what opens less. Keys are judged by themselves.
+  /// Modules whose answer depends on the user. They count as the answer that opens less. Security keys are judged
+  /// separately.
   private static let conditions: Set<String> = [
     "pam_succeed_if", "pam_listfile", "pam_time", "pam_access", "pam_wheel", "pam_localuser", "pam_usertype",
     "pam_rootok", "pam_rhosts", "pam_exec", keyModule,
@@ -17,7 +18,7 @@ extension PAMLine {
   /// Whether the module's answer only decides which lines follow.
   package var isCondition: Bool { ["pam_succeed_if", "pam_listfile"].contains(moduleName) }
 
-  /// Whether it holds a name's letters against others: a directory may take several spellings.
+  /// Whether the module compares a name's spelling. A directory may accept several spellings.
   package var comparesNames: Bool {
     moduleName == "pam_listfile" && arguments.contains("item=user")
       || moduleName == "pam_succeed_if"
@@ -34,15 +35,15 @@ extension PAMLine {
       && !Self.conditions.contains(moduleName)
   }
 
-  /// Modules that stand in for a password by what else they look at.
+  /// Modules that can replace a password by another check.
   private static let vouching: Set<String> = ["pam_rootok", "pam_rhosts", "pam_exec", keyModule]
 
-  /// Whether the module's success says nothing about who somebody is.
+  /// Whether the module's success does not authenticate the user.
   package var provesNothing: Bool {
     !isFactor && moduleName != Self.ownModule && !Self.vouching.contains(moduleName)
   }
 
-  /// What the module would answer in a simulated sign-in of a user who is not root.
+  /// The module's answer in a simulated sign-in of a user who is not root.
   package func presumedResult(passwordRight: Bool) -> PAMResult {
     switch moduleName {
     case "pam_deny": .authErr

@@ -1,10 +1,10 @@
-/// The address of an adapter or a phone (BD_ADDR), as it is written: the first octet is the most significant one.
+/// The address of an adapter or a phone (BD_ADDR). As in its written form, the first octet is the most significant one.
 public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
-  /// Six.
+  /// The six octets.
   public let octets: [UInt8]
 
-  /// Reads `AA:BB:CC:DD:EE:FF`; letters of either case. Nil if the text is anything else, or the address of all zeroes or
-  /// all ones, which no device has.
+  /// Reads `AA:BB:CC:DD:EE:FF`; letters may be of either case. Nil for other texts, and for the address of all zeroes
+  /// or all ones, which devices do not have.
   public init?(_ text: String) {
     let bytes = Array(text.utf8)
     guard bytes.count == 17 else { return nil }
@@ -28,7 +28,7 @@ public struct BluetoothAddress: Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// In capital letters, as BlueZ writes it.
+  /// The address in capital letters, as BlueZ writes it.
   public var description: String {
     let digits = Array("0123456789ABCDEF")
     return octets.map { String([digits[Int($0 >> 4)], digits[Int($0 & 15)]]) }.joined(separator: ":")

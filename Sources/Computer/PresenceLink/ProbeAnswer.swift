@@ -1,18 +1,18 @@
 import Glibc
 
-/// What one look for a phone has found.
+/// The result of one look for a phone.
 public enum ProbeAnswer: Sendable, Equatable, CustomStringConvertible {
   /// The phone answered, and the link is encrypted with the key of the pairing.
   case near
   /// No device with that address answered the page.
   case silent
-  /// A device with that address answered, and does not have the key.
+  /// A device with that address answered, but does not have the key.
   case impostor
-  /// Nothing is known about the phone. The error's name, or what else went wrong: letters, digits, `_` and `-`.
+  /// The phone's presence is not known. Has the error's name, or another word for it: letters, digits, `_` and `-`.
   case unknown(String)
 
-  /// What a connection attempt means that ended with this error (connect(2), and the table of HCI errors in the kernel's
-  /// net/bluetooth/lib.c). An error that the table does not list says nothing about the phone.
+  /// The result of a connection attempt that ended with this error (connect(2), and the table of HCI errors in the
+  /// kernel's net/bluetooth/lib.c). An error that the table does not list is ``unknown(_:)``.
   public init(error: Int32) {
     switch error {
     // HCI 0x04, Page Timeout.
@@ -23,7 +23,7 @@ public enum ProbeAnswer: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// What it means that nothing could be sent to the phone, with this error: never evidence about the phone.
+  /// The answer if nothing could be sent to the phone, because of this error: its presence is not known.
   public static func notAsked(_ error: Int32) -> ProbeAnswer { .unknown(name(of: error)) }
 
   private static func name(of error: Int32) -> String {
@@ -48,7 +48,7 @@ public enum ProbeAnswer: Sendable, Equatable, CustomStringConvertible {
     }
   }
 
-  /// For people: the word, and why nothing is known.
+  /// The answer for people: the word, and why the presence is not known.
   public var description: String {
     if case .unknown(let reason) = self { return "unknown (\(reason))" }
     return word

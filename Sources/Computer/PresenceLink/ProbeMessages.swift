@@ -1,17 +1,17 @@
-/// What the probe is asked: one look for one phone. On the wire one packet, `ADAPTER PHONE LEVEL`.
+/// A request to the probe: one look for one phone. It is sent as one packet, `ADAPTER PHONE LEVEL`.
 public struct ProbeRequest: Sendable, Equatable {
   /// How well the link must be secured (Bluetooth Core, Vol 3, Part C, 5.2.2.8).
   public enum Level: String, Sendable, CaseIterable {
     /// Encrypted with a key of any pairing.
     case medium
-    /// Encrypted with a key of a pairing in which somebody compared digits.
+    /// Encrypted with a key of a pairing in which digits were compared.
     case high
 
-    /// `BT_SECURITY_MEDIUM` and `BT_SECURITY_HIGH`.
+    /// The value of `BT_SECURITY_MEDIUM` or `BT_SECURITY_HIGH`.
     public var number: UInt8 { self == .medium ? 2 : 3 }
   }
 
-  /// The path of the probe's socket, in a folder of root's.
+  /// The path of the probe's socket, in a folder that belongs to root.
   public static let socket = "/run/iampass-presence/socket"
 
   public var adapter: BluetoothAddress
@@ -26,7 +26,7 @@ public struct ProbeRequest: Sendable, Equatable {
 
   public var bytes: [UInt8] { Array("\(adapter) \(phone) \(level.rawValue)".utf8) }
 
-  /// Nil if the packet is anything else.
+  /// Nil if the packet is not such a request.
   public init?(bytes: [UInt8]) {
     guard let words = PacketWords.read(bytes, count: 3), let adapter = BluetoothAddress(words[0]),
       let phone = BluetoothAddress(words[1]), let level = Level(rawValue: words[2])
@@ -35,12 +35,12 @@ public struct ProbeRequest: Sendable, Equatable {
   }
 }
 
-/// What the probe answers: what it found and how long it looked. On the wire one packet, `PHONE ANSWER MILLISECONDS`.
+/// The probe's reply: its result, and how long it looked. It is sent as one packet, `PHONE ANSWER MILLISECONDS`.
 public struct ProbeReply: Sendable, Equatable {
-  /// An answer about another phone than the one asked for is worth nothing.
+  /// The phone. An answer about another phone than the requested one does not count.
   public var phone: BluetoothAddress
   public var answer: ProbeAnswer
-  /// From 0 to ``greatestTime``.
+  /// How long the look took, from 0 to ``greatestTime``.
   public var milliseconds: Int64
 
   /// One minute. A look ends by itself long before.
@@ -54,7 +54,7 @@ public struct ProbeReply: Sendable, Equatable {
 
   public var bytes: [UInt8] { Array("\(phone) \(answer.word) \(milliseconds)".utf8) }
 
-  /// Nil if the packet is anything else.
+  /// Nil if the packet is not such a reply.
   public init?(bytes: [UInt8]) {
     guard let words = PacketWords.read(bytes, count: 3), let phone = BluetoothAddress(words[0]),
       let answer = ProbeAnswer(word: words[1]), let milliseconds = Int64(words[2]), "\(milliseconds)" == words[2],
@@ -66,7 +66,7 @@ public struct ProbeReply: Sendable, Equatable {
 
 /// A packet of a few words.
 public enum PacketWords {
-  /// Bytes. A longer packet is refused as a whole.
+  /// The greatest length in bytes. A longer packet is not read.
   public static let greatest = 128
 
   static func read(_ bytes: [UInt8], count: Int) -> [String]? {

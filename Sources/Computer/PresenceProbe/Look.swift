@@ -2,14 +2,14 @@ import CBluetooth
 import Glibc
 import PresenceLink
 
-/// One look for one phone: a connection to its service discovery, which ends as soon as it stands.
+/// One look for one phone: a connection to its service discovery, which is closed once it is made.
 final class Look {
-  /// Milliseconds. A page that nobody answers takes 5.1 s.
+  /// The longest time of a look in milliseconds. A page without an answer takes 5.1 s.
   static let limit: Int64 = 8_000
 
   let request: ProbeRequest
   let began: Int64
-  /// Readable or writable as soon as there is an answer; negative if there is one already.
+  /// Readable or writable once there is an answer; negative if there already is one.
   let descriptor: Int32
   private var answer: ProbeAnswer?
 
@@ -24,7 +24,7 @@ final class Look {
     if iampass_l2cap_connect(descriptor, request.phone.octets) == 0 {
       answer = reached()
     } else if errno != EINPROGRESS {
-      // It was refused here, so the phone has not been paged.
+      // This computer refused the connection, so the phone was not paged.
       answer = .notAsked(errno)
     }
   }
@@ -35,7 +35,7 @@ final class Look {
 
   /// The answer, once there is one.
   ///
-  /// - Parameter isReady: poll(2) says that the socket has news.
+  /// - Parameter isReady: whether poll(2) reports an event of the socket.
   func answer(isReady: Bool, now: Int64) -> ProbeAnswer? {
     if let answer { return answer }
     if isReady {
@@ -45,7 +45,7 @@ final class Look {
     return now >= deadline ? .unknown("probe-limit") : nil
   }
 
-  /// The connection stands. The kernel has checked the key, which is seen once more by the level.
+  /// The connection is made. The kernel has checked the key, and the security level confirms it.
   private func reached() -> ProbeAnswer {
     iampass_l2cap_level(descriptor) >= Int32(request.level.number) ? .near : .unknown("low-security")
   }

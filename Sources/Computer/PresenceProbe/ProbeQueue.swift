@@ -1,12 +1,12 @@
 import PresenceLink
 
-/// Which request is looked into next. Pages are serial: an adapter that pages two phones at a time would make one of them
-/// look away. Times are milliseconds after boot.
+/// Chooses the next request. Pages are serial: if an adapter pages two phones at a time, one of them seems away. Times
+/// are milliseconds after boot.
 public struct ProbeQueue<Asker: Hashable & Sendable>: Sendable {
-  /// How long the same phone is left alone after a look: the kernel keeps a link for 2 s after its last user, and a phone
-  /// found through an old link may have gone since.
+  /// The pause after a look before the same phone is looked for again. The kernel keeps a link for 2 s after its last
+  /// use, and a phone that answers over an old link may have left.
   public static var rest: Int64 { 2_500 }
-  /// Phones that rest at a time. Whoever asks for more of them waits.
+  /// The most phones that rest at a time. Requests for more phones wait.
   static var mostResting: Int { 64 }
 
   private var waiting: [(asker: Asker, request: ProbeRequest)] = []
@@ -25,7 +25,7 @@ public struct ProbeQueue<Asker: Hashable & Sendable>: Sendable {
 
   public mutating func remove(_ asker: Asker) { waiting.removeAll { $0.asker == asker } }
 
-  /// The oldest request for a phone that does not rest.
+  /// Removes and returns the oldest request for a phone that does not rest.
   public mutating func next(now: Int64) -> (asker: Asker, request: ProbeRequest)? {
     resting = resting.filter { $0.value > now }
     guard resting.count < Self.mostResting, let place = waiting.firstIndex(where: { resting[$0.request.phone] == nil })
@@ -33,10 +33,10 @@ public struct ProbeQueue<Asker: Hashable & Sendable>: Sendable {
     return waiting.remove(at: place)
   }
 
-  /// A look for this phone has ended, however it ended.
+  /// A look for this phone has ended, with any result.
   public mutating func rested(_ phone: BluetoothAddress, from now: Int64) { resting[phone] = now + Self.rest }
 
-  /// When ``next(now:)`` may answer again although it does not now; nil if no request waits.
+  /// When ``next(now:)`` may give a request again; nil if no request waits.
   public func wake(now: Int64) -> Int64? {
     guard !waiting.isEmpty else { return nil }
     if resting.count >= Self.mostResting { return resting.values.min() }

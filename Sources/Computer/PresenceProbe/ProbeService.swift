@@ -3,11 +3,11 @@ import Glibc
 import PresenceLink
 import ProgramPages
 
-/// Answers requests one after the other, for root alone: whoever may ask learns who is near.
+/// Answers requests one after the other. Only root may ask, because the answers show who is near.
 public final class ProbeService {
-  /// The helper, and commands of an administrator beside it.
+  /// The most connections: the helper, and commands of an administrator.
   static let mostAskers = 8
-  /// Milliseconds without anyone before the process ends; the socket starts it again.
+  /// How long the process waits without a connection before it ends, in milliseconds. The socket starts it again.
   static let idleTime: Int64 = 60_000
 
   private let listening: Int32
@@ -22,7 +22,7 @@ public final class ProbeService {
     lastAsked = Self.now()
   }
 
-  /// Returns once nobody has asked for a minute, or the listening socket has failed.
+  /// Returns after ``idleTime`` without a connection, or if the listening socket fails.
   public func run() {
     iampass_give_back_pages()
     while turn() {}
@@ -56,7 +56,7 @@ public final class ProbeService {
 
   private func isBusy(_ asker: Int32) -> Bool { look?.asker == asker || queue.isWaiting(asker) }
 
-  /// Milliseconds until something is due; a minute at most.
+  /// Milliseconds until the next step is due; a minute at most.
   private func wait() -> Int32 {
     let now = Self.now()
     var due = now + Self.idleTime
@@ -85,12 +85,13 @@ public final class ProbeService {
     lastAsked = Self.now()
   }
 
-  /// The asker has gone, or said what is not a request. A look for it goes on: the phone is paged already.
+  /// Closes a connection that has ended or has sent an invalid request. A look for it goes on, because the phone is
+  /// already paged.
   private func leave(_ asker: Int32) {
     queue.remove(asker)
     askers.remove(asker)
     close(asker)
-    // Its number may soon be another asker's.
+    // Another connection may soon get the descriptor's number.
     if let look, look.asker == asker { self.look = (-1, look.look) }
     lastAsked = Self.now()
   }
@@ -102,7 +103,7 @@ public final class ProbeService {
     queue.rested(look.request.phone, from: now)
     guard askers.contains(asker) else { return }
     let reply = ProbeReply(phone: look.request.phone, answer: answer, milliseconds: now - look.began).bytes
-    // A new packet always has room: an asker has one request at a time.
+    // There is always room for a packet: a connection has one request at a time.
     if send(asker, reply, reply.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) != reply.count { leave(asker) }
   }
 }

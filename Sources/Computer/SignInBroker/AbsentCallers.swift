@@ -1,18 +1,18 @@
 import HostSystem
 
-/// Callers that are refused because they have no session here. Whoever has an account can connect as often as they like,
-/// with thousands of uids of a user namespace: that must neither fill the log nor keep others waiting.
+/// Callers that are refused because they have no session here. A user with an account can connect very often, with
+/// thousands of uids of a user namespace. That must not fill the log or delay other callers.
 public struct AbsentCallers: Sendable {
-  /// A uid that was refused is refused unlooked for so long. Milliseconds.
+  /// How long a refused uid is refused again without a look-up, in milliseconds.
   public static let memory: Int64 = 1_000
-  /// Lines of the log in a minute, for all of them.
+  /// The most log lines in a minute for all of them.
   public static let greatestLineCount = 10
   private static let minute: Int64 = 60_000
   private static let greatestCount = 256
 
   private var refused: [UInt32: MonotonicInstant] = [:]
   private var minuteBegan: MonotonicInstant?
-  /// Those with a line in this minute.
+  /// The uids with a log line in this minute.
   private var told: Set<UInt32> = []
   private var untold = 0
 
@@ -25,7 +25,7 @@ public struct AbsentCallers: Sendable {
 
   /// Notes a refusal.
   ///
-  /// - Returns: for a line of the log, how many refusals had none since the last line; nil: this one has none.
+  /// - Returns: nil if this refusal is not logged. Otherwise the number of refusals without a line since the last line.
   public mutating func add(_ uid: UInt32, now: MonotonicInstant) -> Int? {
     remember(uid, now)
     if minuteBegan.map({ now.milliseconds(since: $0) >= Self.minute }) ?? true {
@@ -44,7 +44,7 @@ public struct AbsentCallers: Sendable {
     guard !contains(uid, now: now) else { return }
     if refused.count >= Self.greatestCount {
       refused = refused.filter { now.milliseconds(since: $0.value) < Self.memory }
-      // This many came within a second: they are looked up again.
+      // If there are this many within a second, they are looked up again.
       if refused.count >= Self.greatestCount { refused = [:] }
     }
     refused[uid] = now

@@ -19,28 +19,28 @@ public enum BrokerFailure: Error, Sendable, Equatable {
   }
 }
 
-/// Takes callers, and forks a process for each, so that none waits for another.
+/// Accepts callers, and forks a process for each, so that callers do not wait for each other.
 ///
-/// It leaves after ``idleMilliseconds`` without callers. systemd keeps the socket, and starts the broker again for the
-/// next one: after an upgrade that is the new program.
+/// It ends after ``idleMilliseconds`` without callers. systemd keeps the socket, and starts the broker again for the
+/// next caller. After an upgrade that is the new program.
 public struct Broker {
-  /// The one that systemd hands over (sd_listen_fds(3)).
+  /// The listening socket from systemd (sd_listen_fds(3)).
   private static let socket: Int32 = 3
   private static let idleMilliseconds: Int64 = 30_000
-  /// After a descriptor, process or memory was missing. Microseconds.
+  /// The pause in microseconds after descriptors, processes or memory ran out.
   private static let pause: UInt32 = 50_000
-  /// For ending what an earlier broker left: callers wait meanwhile.
+  /// The time to end the requests of an earlier broker, in milliseconds. Callers wait meanwhile.
   private static let endingMilliseconds: Int64 = 2_000
-  /// The process that does it ends by itself within so much more.
+  /// The process that ends them has this much more time to end by itself, in milliseconds.
   private static let endingSlack: Int64 = 500
-  /// For processes that end with the broker before.
+  /// The most looks for processes of the earlier broker, which end with it.
   private static let mostLooks = 25
   private static let lookPause: UInt32 = 20_000
-  /// Between two looks at that process. Microseconds.
+  /// The time between two looks at that process, in microseconds.
   private static let endingStep: UInt32 = 2_000
 
   let configurationPath: String
-  /// The folder in which logind keeps its sessions.
+  /// The folder of logind's session files.
   let sessionsFolder: String
   let log: @Sendable (Int32, String) -> Void
 
@@ -52,10 +52,10 @@ public struct Broker {
     self.log = log
   }
 
-  /// Returns when nobody has called for a while.
+  /// Serves callers. Returns after ``idleMilliseconds`` without callers.
   public func serve() throws(BrokerFailure) {
     guard iampass_is_listening(Self.socket) != 0 else { throw .noSocket }
-    // Not blocking: a caller that leaves between poll and accept must not hold the others up.
+    // The socket must not block: a caller may leave between poll and accept.
     guard iampass_does_not_block(Self.socket) == 0 else { throw .system(errno) }
     var ended = sigset_t()
     sigemptyset(&ended)
@@ -77,7 +77,7 @@ public struct Broker {
     }
   }
 
-  /// Ends at the service what a broker that was killed has asked phones, before anybody asks again.
+  /// Ends the requests of a killed broker at the service, before callers ask again.
   private func endLeftOver(closing signals: Int32) {
     guard let setup = try? HostSetup(path: configurationPath) else { return }
     let requests = AskedRequests(setup: setup)
@@ -106,7 +106,7 @@ public struct Broker {
   private func bury(_ callers: inout Callers, _ signals: Int32) {
     var told = signalfd_siginfo()
     while read(signals, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
-    // Not waited for yet, so that the number is still the process's own.
+    // The process was not waited for yet, so its number is not reused.
     for process in callers.overdue(.now()) { kill(process, SIGKILL) }
     var status: Int32 = 0
     while case let process = waitpid(-1, &status, WNOHANG), process > 0 { callers.remove(process) }
@@ -136,7 +136,7 @@ public struct Broker {
     let peer = iampass_peer(caller)
     let uid = peer.uid
     if let refused = refusal(of: uid, callers, &absent) {
-      // A new socket has room for this.
+      // The buffer of a new socket has room for this.
       try? BrokerChannel(descriptor: caller).send(.ended(refused, ""))
       return
     }
@@ -153,7 +153,7 @@ public struct Broker {
     _exit(EX_OK)
   }
 
-  /// A process that ends with the broker; 0 in that process.
+  /// Forks a process that ends with the broker. Returns 0 in that process.
   private func fork(closing signals: Int32) -> pid_t {
     let broker = getpid()
     let process = iampass_fork()
@@ -163,8 +163,8 @@ public struct Broker {
     var ended = sigset_t()
     sigemptyset(&ended)
     sigaddset(&ended, SIGCHLD)
-    // The broker's end must be noticed: systemd kills the whole unit, and so does the kernel. A broker that ended before
-    // the kernel was told has left this process to another parent.
+    // This process must end with the broker. If the broker ended before prctl(2), this process already has another
+    // parent.
     guard iampass_prctl(PR_SET_PDEATHSIG, UInt(SIGKILL)) == 0, getppid() == broker,
       sigprocmask(SIG_UNBLOCK, &ended, nil) == 0
     else { _exit(EX_OSERR) }

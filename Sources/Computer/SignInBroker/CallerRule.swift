@@ -1,7 +1,7 @@
 import HostState
 import HostSystem
 
-/// Why the broker runs no sign-in for a caller. The caller is not told which.
+/// Why the broker does not run a sign-in for a caller. The caller does not get the reason.
 public enum CallerRefusal: Error, Sendable, Equatable {
   /// The caller is not root and names another user.
   case anotherUser
@@ -12,20 +12,20 @@ public enum CallerRefusal: Error, Sendable, Equatable {
 
 /// Who may ask for whom.
 ///
-/// Root may name anyone. A user with an active session at this computer may ask for themselves alone. The session is
-/// looked for by user, not by process: lockers of GNOME and KDE run in `user@.service`, outside of the session.
+/// Root may name any user. A user with an active session at this computer may ask only for themselves. The session is
+/// found by user, not by process: lockers of GNOME and KDE run in `user@.service`, outside of the session.
 public struct CallerRule: Sendable {
-  /// As the kernel says (SO_PEERCRED, unix(7)).
+  /// The caller's uid from the kernel (SO_PEERCRED, unix(7)).
   let callerUID: UInt32
 
   public init(callerUID: UInt32) { self.callerUID = callerUID }
 
   /// - Parameters:
-  ///   - user: whom the system knows by the request's name; nil if it knows nobody.
-  ///   - listed: `services` of the configuration.
-  ///   - sessions: what logind wrote down. Asked only for a caller who is not root.
-  ///   - unlocks: whether a caller who is not root opens a locked screen of one of these sessions, so that the service
-  ///     need not be listed; nil if `unlock` is off.
+  ///   - user: the user of the request's name; nil if the system does not know the name.
+  ///   - listed: the configuration's `services`.
+  ///   - sessions: gives the sessions in logind's files. It is called only if the caller is not root.
+  ///   - unlocks: gives whether a caller who is not root opens a locked screen of one of these sessions. The service
+  ///     need not be listed then. Nil if `unlock` is off.
   public func check(
     _ user: SystemUser?, service: String, listed: [String], sessions: () -> [LogindSession],
     unlocks: (([LogindSession]) -> Bool)? = nil
@@ -36,7 +36,7 @@ public struct CallerRule: Sendable {
       guard let user else { throw .unknownUser }
       return user
     }
-    // A stranger does not learn which names exist.
+    // The caller must not learn which names exist.
     guard let user, user.uid == callerUID else { throw .anotherUser }
     let sessions = sessions()
     guard isPresent(in: sessions) else { throw .noActiveSession }
@@ -44,15 +44,15 @@ public struct CallerRule: Sendable {
     return user
   }
 
-  /// Whether a caller who is not root is at this computer. Nobody else gets a process of the broker: users of a user
-  /// namespace have thousands of uids to call from (user_namespaces(7), subuid(5)).
+  /// Whether a caller who is not root is at this computer. Other callers do not get a process: a user has thousands of
+  /// uids in user namespaces (user_namespaces(7), subuid(5)).
   ///
-  /// - Parameter sessions: what logind wrote down.
+  /// - Parameter sessions: the sessions in logind's files.
   public func isPresent(in sessions: [LogindSession]) -> Bool { sessions.contains { $0.isInFront(of: callerUID) } }
 }
 
 extension CallerRefusal {
-  /// For the log.
+  /// The reason, for the log.
   var explanation: String {
     switch self {
     case .anotherUser: "only root may ask for another user"

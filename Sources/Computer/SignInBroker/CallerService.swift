@@ -4,12 +4,12 @@ import HostSystem
 import IAMPASSProtocol
 import LoginModule
 
-/// One caller, in a process of its own: reads its request, decides, and runs the sign-in.
+/// Serves one caller in its own process: reads the request, decides, and runs the sign-in.
 struct CallerService {
   let channel: BrokerChannel
-  /// As the kernel says.
+  /// The caller's uid, from the kernel.
   let callerUID: UInt32
-  /// The process that connected, as the kernel says.
+  /// The caller's process, from the kernel.
   let callerPID: Int32
   let configurationPath: String
   let sessionsFolder: String
@@ -34,7 +34,7 @@ struct CallerService {
         try SystemUser.find(named: name)
       }
     } catch {
-      // Nobody is asked for, and nobody is called unknown or without a token: PAM_AUTHINFO_UNAVAIL.
+      // The user is neither asked for nor reported as unknown: the answer is PAM_AUTHINFO_UNAVAIL.
       note(LOG_ERR, "refused", nil, request, "reason=\(error.explanation)")
       return end(.aside, "")
     }
@@ -47,7 +47,7 @@ struct CallerService {
       note(error == .notListed ? LOG_DEBUG : LOG_NOTICE, "refused", known, request, "reason=\(error.explanation)")
       return end(.aside, "")
     }
-    // The caller waits for an answer: its number is still its own.
+    // The caller waits for an answer, so its number is not reused.
     let login = BrokeredLogin(
       setup: setup, request: request, user: user, callerUID: callerUID, caller: ProcessIdentity(pid: callerPID))
     let conversation = CallerConversation(channel: channel)
@@ -60,10 +60,10 @@ struct CallerService {
       settleLocks(setup)
       end(.approved, session ?? "")
       login.end(signIn)
-    // The broker takes no codes.
+    // The broker does not accept codes.
     case .offline: end(.aside, "")
     case .refused(let refusal):
-      // The question was handed over: the caller comes back if its user agrees.
+      // The question was sent: the caller connects again if its user agrees.
       if conversation.hasAsked { return }
       let name = session.map { "session=\($0) " } ?? ""
       note(
@@ -83,7 +83,8 @@ struct CallerService {
     }
   }
 
-  /// The phone has approved: from now on the session that asked is locked and unlocked as before.
+  /// Removes the lock notes of the session, because the phone has approved. It is locked and unlocked as before from
+  /// now on.
   private func settleLocks(_ setup: HostSetup) {
     guard callerUID != 0 else { return }
     let own = LogindSession.all(in: sessionsFolder).filter { $0.isInFront(of: callerUID) && caller.belongs(to: $0) }
@@ -94,10 +95,10 @@ struct CallerService {
 
   private var caller: UnlockRule.Caller { .user(ProcessUnits(of: callerPID)) }
 
-  /// A caller that has left needs no answer.
+  /// Sends the answer. It may fail if the caller has left.
   private func end(_ ending: BrokerEnding, _ text: String) { try? channel.send(.ended(ending, text)) }
 
-  /// - Parameter user: nil for a name that the system does not know: somebody may have typed a password there.
+  /// - Parameter user: nil for an unknown name: it may be a password that a user typed.
   private func note(
     _ priority: Int32, _ outcome: String, _ user: SystemUser?, _ request: BrokerRequest, _ detail: String
   ) {
@@ -108,7 +109,7 @@ struct CallerService {
   }
 }
 
-/// The caller's user. A question ends the attempt: nothing waits here until somebody types.
+/// The conversation with the caller's user. A question ends the attempt, so that no process waits while a user types.
 private final class CallerConversation: Conversation {
   private let channel: BrokerChannel
   private(set) var hasAsked = false
@@ -119,7 +120,7 @@ private final class CallerConversation: Conversation {
     do { try channel.send(.say(text)) } catch { throw .gone }
   }
 
-  /// Never asked for: the broker takes no sign-in without the service.
+  /// Never called: the broker does not do sign-ins without the service.
   func show(link: String) throws(ConversationError) { throw .gone }
 
   func ask(_ prompt: String) throws(ConversationError) -> Secret? {
@@ -128,11 +129,11 @@ private final class CallerConversation: Conversation {
     throw .gone
   }
 
-  /// Never asked for: what the user types stays in the caller.
+  /// Never called: what the user types stays in the caller.
   func keepPassword(_ password: Secret) throws(ConversationError) { throw .gone }
 }
 
-/// The monotonic clock, and pauses that end when the caller leaves.
+/// The monotonic clock. Its pauses end if the caller leaves.
 private struct CallerClock: LoginClock {
   let channel: BrokerChannel
 

@@ -1,13 +1,13 @@
 import HostSystem
 
-/// The callers that are served now: how many may be, and until when.
+/// The callers that are served now, with the bounds on their number and time.
 public struct Callers: Sendable {
-  /// Processes that this broker runs at one time.
+  /// The most processes at one time.
   public static let greatestCount = 30
-  /// Those of them for root, and those for all users: neither kind keeps the other out. A user's polkit requests come
-  /// from root.
+  /// The most processes for root, and the most for all users, so that neither kind blocks the other. A user's polkit
+  /// requests come from root.
   public static let greatestCountOfAKind = 20
-  /// A caller's process is killed after so long. Longer than a request with its start and its end. Milliseconds.
+  /// A caller's process is killed after this time, in milliseconds. It is longer than a request with its start and end.
   public static let lifetime: Int64 = 150_000
 
   private struct Caller {
@@ -21,7 +21,7 @@ public struct Callers: Sendable {
 
   public var count: Int { open.count }
 
-  /// Whether one more is taken: one for each user, and further ones for root, which asks for different users.
+  /// Whether one more caller is accepted: one for each user, and several for root, which asks for different users.
   public func admits(_ uid: UInt32) -> Bool {
     let ofTheKind = open.values.count { ($0.uid == 0) == (uid == 0) }
     guard open.count < Self.greatestCount, ofTheKind < Self.greatestCountOfAKind else { return false }
@@ -35,7 +35,7 @@ public struct Callers: Sendable {
 
   public mutating func remove(_ process: Int32) { open[process] = nil }
 
-  /// The processes to kill. Each is named again after a further ``lifetime`` only.
+  /// The processes to kill. Each is returned again only after another ``lifetime``.
   public mutating func overdue(_ now: MonotonicInstant) -> [Int32] {
     let late = open.filter { now >= $0.value.end }.map(\.key)
     for process in late { open[process]?.end = now.advanced(milliseconds: Self.lifetime) }

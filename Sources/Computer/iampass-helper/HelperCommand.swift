@@ -26,7 +26,7 @@ private let usage = """
 
   """
 
-/// To the journal, with sd-daemon(3)'s priorities; to a terminal without.
+/// Logs to the journal with sd-daemon(3)'s priorities, and to a terminal without them.
 final class StandardErrorLog: HelperLog, Sendable {
   private let isTerminal = isatty(STDERR_FILENO) == 1
 
@@ -42,11 +42,11 @@ enum HelperCommand {
 
   static func main() {
     let given = CommandLine.arguments.dropFirst()
-    // In this program, since another one would bring Swift's whole library again.
+    // The probe is in this program: another program would need a second copy of Swift's library.
     if given.elementsEqual(["--probe"]) { return probe() }
     let words = words(given)
     guard geteuid() == 0 else { stop("only root can do this", EX_NOPERM) }
-    // A dump would hold the secrets of everybody who is signed in.
+    // A dump would have the secrets of all signed-in users.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else { stop("core dumps cannot be forbidden", EX_OSERR) }
     if words.isBroker { serveCallers(words) }
     if words.isKeyring { serveKeyring(words) }
@@ -55,7 +55,7 @@ enum HelperCommand {
     }
   }
 
-  /// Answers root's questions about phones, without privileges, until nobody has asked for a while.
+  /// Answers root's questions about phones, without privileges, until there were no questions for a while.
   private static func probe() {
     // The first descriptor that systemd passes (sd_listen_fds(3)).
     let given: Int32 = 3
@@ -82,7 +82,7 @@ enum HelperCommand {
     exit(EX_OK)
   }
 
-  /// One request, at the socket that systemd has accepted.
+  /// Answers one request on the connection that systemd has accepted.
   private static func serveKeyring(_ words: Words) -> Never {
     _ = iampass_name("iampass-keyring")
     KeyringService(configurationPath: words.path, creds: SystemdCreds()) { log.write($0, $1) }
@@ -112,7 +112,7 @@ enum HelperCommand {
     return found
   }
 
-  /// A relative one would mean another file in each folder.
+  /// A relative path would depend on the working directory.
   private static func pathAfter(_ word: String, _ rest: inout ArraySlice<String>) -> String {
     guard let next = rest.popFirst(), next.hasPrefix("/"), !next.hasSuffix("/") else {
       stop("\(word) takes an absolute path", EX_USAGE)
