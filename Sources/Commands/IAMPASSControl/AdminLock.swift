@@ -5,14 +5,15 @@ import HostState
 import HostSystem
 import IAMPASSClient
 
-/// One change at a time: two admins, or an admin and a script, wait for each other.
+/// Lets one command change the setup at a time. Others wait: two administrators, or an administrator and a script.
 final class AdminLock {
-  /// As long as one call to the service and a little more; who holds it longer sits at a prompt. In ms.
+  /// The longest wait in ms: one call to the service and a little more. A command that holds the lock longer waits at a
+  /// prompt.
   private static let patience: Int64 = 30_000
 
   private let descriptor: Int32
 
-  /// Takes the lock of the configuration's folder, and finishes what a killed command had begun.
+  /// Takes the lock of the configuration's folder, and finishes the change of a killed command.
   init(folder: String) throws(Failure) {
     let path = folder + "/" + SetupPlace.administratorLockName
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
@@ -24,8 +25,8 @@ final class AdminLock {
     do { try FileSet.recover(in: folder) } catch { throw .file(error) }
   }
 
-  /// For turning off, which has to work on a broken computer too: nil where the lock cannot be had, which is said unless
-  /// the folder is missing. Another iampassctl is still waited for.
+  /// The lock for turning off, which must work on a broken computer too. Nil, with a warning, if the lock cannot be
+  /// taken; no warning if the folder is missing. It still waits for another iampassctl.
   static func ifThere(folder: String) throws(Failure) -> AdminLock? {
     do throws(Failure) { return try AdminLock(folder: folder) } catch {
       switch error {

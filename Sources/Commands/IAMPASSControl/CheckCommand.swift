@@ -51,6 +51,6 @@ extension Finding {
 }
 
 extension String {
-  /// Whatever files and services put into it, it stays one line of text.
+  /// The text on one line, whatever files and services put into it.
   var onOneLine: String { DisplayText.sanitized(self, limit: 1_000) }
 }

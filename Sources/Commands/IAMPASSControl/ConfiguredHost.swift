@@ -13,7 +13,7 @@ struct HostOptions: ParsableArguments {
     completion: .file())
   var path = Configuration.path
 
-  /// As the module takes it: a relative one would mean another file in each folder.
+  /// The path must be absolute, as for the module: a relative one would depend on the working directory.
   func validate() throws {
     guard path.hasPrefix("/"), !path.hasSuffix("/") else { throw ValidationError("--config takes an absolute path") }
   }
@@ -22,11 +22,11 @@ struct HostOptions: ParsableArguments {
   var folder: String { place.folder }
   var usersPath: String { place.users }
 
-  /// What a configuration that can be read says; without one, what holds by default.
+  /// The configuration's value; the default if the configuration cannot be read.
   var sharedTokens: SharedTokens { (try? Configuration(path: path))?.sharedTokens ?? .refused }
 }
 
-/// For verbs that manage users and phones, where the host has a credential of its own only.
+/// Options of commands that manage users and phones on a computer that only has its own credential.
 struct ManagementOptions: ParsableArguments {
   @OptionGroup var host: HostOptions
   @Option(
@@ -34,9 +34,9 @@ struct ManagementOptions: ParsableArguments {
   var credentials: String?
 }
 
-/// This computer as its files say, with a way to the service.
+/// This computer's setup, with a connection to the service.
 struct ConfiguredHost {
-  /// For one call to the service, in milliseconds.
+  /// The longest time of one call to the service, in milliseconds.
   static let patience: Int64 = 15_000
 
   let setup: HostSetup
@@ -45,9 +45,9 @@ struct ConfiguredHost {
   private let transport: WorkerTransport
   private let management: ManagementClient
   private let authentication: AuthenticationClient
-  /// As the service knows this computer; nil if the credential does not say.
+  /// The computer's name at the service; nil if the credential does not have it.
   private let hostName: String?
-  /// Nil: a `--credentials` file was given.
+  /// The credential's path; nil if a `--credentials` file was given.
   private let credentialsPath: String
 
   init(_ options: ManagementOptions) throws(Failure) {
@@ -55,8 +55,8 @@ struct ConfiguredHost {
   }
 
   /// - Parameters:
-  ///   - path: of the configuration.
-  ///   - credentials: another file than the one that stands beside it.
+  ///   - path: the configuration's path.
+  ///   - credentials: another file than the one beside the configuration.
   init(path: String, credentials: String?) throws(Failure) {
     try requireRoot()
     do throws(Misconfiguration) {
@@ -76,7 +76,7 @@ struct ConfiguredHost {
           settings: settings, credential: credential, transport: transport, unixTime: clock)
       } catch { throw Misconfiguration.signing(error) }
     } catch {
-      // A file that was asked for, and not one that `setup` writes.
+      // This file was given as an option. `setup` does not write it.
       if let given = credentials, let file = error.file, file == FileError(.missing, path: given) {
         throw .file(file)
       }
@@ -88,9 +88,9 @@ struct ConfiguredHost {
     do { return try ServiceCredential(path: path) } catch { throw .credentials(error, path: path) }
   }
 
-  /// One call to the service's `management/*`, within its bound.
+  /// Makes one call to the service's `management/*`, within ``patience``.
   ///
-  /// - Parameter user: whose token the call takes for one that the service knows.
+  /// - Parameter user: the user of the call's token. The error names this user if the service does not know the token.
   func manage<Answer>(
     for user: UnixUsername? = nil, _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
   ) throws(Failure) -> Answer {
@@ -101,7 +101,7 @@ struct ConfiguredHost {
     }
   }
 
-  /// One call to the service's `authentication/*`, within its bound.
+  /// Makes one call to the service's `authentication/*`, within the given time.
   func authenticate<Answer>(
     milliseconds: Int64 = patience, _ call: (AuthenticationClient, MonotonicInstant) throws(ServiceError) -> Answer
   ) throws(Failure) -> Answer {
@@ -117,7 +117,7 @@ struct ConfiguredHost {
     return server
   }
 
-  /// What the service says of itself; nil if it says nothing.
+  /// The service's announcement; nil if it does not have one.
   func announcement() throws(Failure) -> ServiceAnnouncement? {
     let probe = ServiceProbe(
       server: try server(), dialect: setup.configuration.dialect, transport: transport, unixTime: { Int64(time(nil)) })
@@ -126,9 +126,10 @@ struct ConfiguredHost {
     }
   }
 
-  /// What the user's phone is asked: as much as a sign-in on this computer asks of it, and no locum in its place.
+  /// The question for the user's phone. It requires as much as a sign-in on this computer, and a locum cannot answer
+  /// it.
   ///
-  /// - Parameter context: nil, or without a host, if the service says which host asks.
+  /// - Parameter context: nil, or without a host, if the service itself gives the computer's name.
   func question(of user: UnixUsername, context: SignInContext?) throws(Failure) -> ApprovalQuestion {
     guard let trust = setup.phoneTrust else { return .service(methods: [], context: context) }
     guard var context else { throw .misconfigured(.verifiedWithoutContext, path: setup.configurationPath) }
@@ -141,13 +142,13 @@ struct ConfiguredHost {
     }
   }
 
-  /// Whether the list of users is the service's, and this computer's credential is its own: an administrator's phone
-  /// approves changes then. A file that was given with `--credentials` is to be used.
+  /// Whether an administrator's phone approves changes: the list of users comes from the service, and this computer
+  /// uses its own credential. If `--credentials` was given, that file is used instead.
   var asksAdministrators: Bool {
     setup.configuration.users == .service && hostName != nil && credentialsPath == setup.credentialsPath
   }
 
-  /// After Ctrl-C the call that takes things back must still go out.
+  /// Ignores Ctrl-C from now on: the call that undoes the change must still be sent.
   func ignoreInterruption() { transport.ignoreInterruption() }
 
   private static func failure(_ error: ServiceError, _ setup: HostSetup) -> Failure {
@@ -162,7 +163,7 @@ struct ConfiguredHost {
     return try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
   }
 
-  /// The same, but refuses a shared token that no sign-in takes.
+  /// As ``enrolled(_:)``, but throws for a shared token that sign-ins do not take.
   func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
     let user = try UnixUsername(typed: text)
     let token: Secret?
@@ -202,8 +203,8 @@ extension UnixUsername {
   /// A name from the command line, as the system spells it if it knows the user.
   init(typed text: String) throws(Failure) {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
-    // A name that cannot be looked up stays as it was typed: a lost phone is taken away during an outage, too. As such it
-    // is in no file, unless it is spelled so there.
+    // A name that cannot be looked up stays as typed, because a lost phone must be removable during an outage too. It
+    // is then found in a file only if it has the same spelling there.
     self = (try? SystemUser.find(named: name))?.name ?? name
   }
 }

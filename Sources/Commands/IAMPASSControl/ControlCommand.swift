@@ -22,12 +22,12 @@ public struct ControlCommand: ParsableCommand {
 
   /// Runs the command and ends the process.
   public static func main() {
-    // A dump would hold the application's secret.
+    // A dump would have the application's secret.
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0 else {
       Terminal.complain("iampassctl: core dumps cannot be forbidden")
       Glibc.exit(EX_OSERR)
     }
-    // Swift reads the arguments there. Without them every command would print its help, and end well.
+    // Swift reads the arguments there. Without them every command would print its help and exit with 0.
     guard access("/proc/self/cmdline", R_OK) == 0 else {
       Terminal.complain("iampassctl: /proc is not mounted")
       Terminal.complain("hint: mount -t proc proc /proc")

@@ -9,123 +9,125 @@ import IAMPASSProtocol
 import PAMStacks
 import WorkerLink
 
-/// Why a command stops: a code with its subject and its cause. ``problem`` says it to the person at the terminal.
+/// Why a command stops: a code with its subject and its cause. ``problem`` is the message for the person at the
+/// terminal.
 enum Failure: Error {
   case notRoot
   case badUsername(String)
   case unknownUser(UnixUsername)
-  /// How many of an export's users the system does not know; they were named. The others were imported.
+  /// The number of an export's users whom the system does not know. They were printed, and the others were imported.
   case notImported(Int, of: Int)
-  /// The system does not say whether it knows a user.
+  /// The system did not answer whether it knows a user.
   case lookup(UserLookupError)
   case noToken(UnixUsername)
-  /// With the configuration's path.
+  /// Has the configuration's path.
   case misconfigured(Misconfiguration, path: String)
   case service(ServiceError)
-  /// Less than the service announces, than its credential's file says, or than this computer has required so far.
+  /// The service signs less than it announces, than its credential's file says, or than this computer has required so
+  /// far.
   case signsLess(ServiceError, thanSaid: Bool)
   /// The user has a token here that the service does not know.
   case unknownAtService(UnixUsername)
   case records(LedgerError)
   case noSession(String)
   case severalSessions(String)
-  /// This process runs in none that a phone opened.
+  /// This process does not run in a session that a phone opened.
   case noOwnSession
-  /// It is over, or nobody watches it.
+  /// The session is over, or is not watched.
   case notRenewable(String)
   case helperNotThere
-  /// The helper has not ended it in time.
+  /// The helper has not ended the session in time.
   case sessionStays(String)
   case file(FileError)
-  /// Standard output has not taken everything, with errno.
+  /// Standard output has not taken all output. Has errno.
   case outputLost(Int32)
-  /// Ctrl-C, or the end of what is typed.
+  /// The user pressed Ctrl-C, or the input has ended.
   case interrupted
-  /// The same, before anything was written.
+  /// The user pressed Ctrl-C, or the input has ended, before a file was written.
   case interruptedUnchanged
-  /// Not even the folder is there.
+  /// The setup's folder is missing.
   case notSetUp(folder: String)
   /// Another iampassctl holds the lock.
   case busy
-  /// Needed, not given, and nobody there to ask.
+  /// A required option is missing, and there is no terminal to ask at.
   case missingOption(String)
   case badAddress(String, AddressError)
   case badApplicationID
   case badSecret
   case unreachable(ServerURL, TransportError)
   case unknownApplication(String)
-  /// The service refuses every signature for it.
+  /// The clocks differ too much: the service refuses every signature.
   case clockDiffers(Finding)
-  /// No signing scheme makes the service accept the credential.
+  /// The service does not accept the credential with any signing scheme.
   case notAccepted
-  /// The credential is not accepted for managing users and phones.
+  /// The service does not accept the credential for managing users and phones.
   case mayNotManage(credentials: String)
   case badToken
   case secretsToTerminal
   case noPhoneCame(UnixUsername)
-  /// As many as the service lets a user have, with their names: a link for a further one would not work.
+  /// The user has as many phones as the service allows, so another link would not work. Has their names.
   case hasPhones(UnixUsername, [String])
-  /// The service does not have a phone of the user.
+  /// The user has no phone at the service.
   case noPhone(UnixUsername)
-  /// The service does not tell the keys of phones.
+  /// The service does not give the keys of phones.
   case keysNotTold
-  /// The service's links lead there, and not to the configuration's `server`.
+  /// The service's links lead to this address, and not to the configuration's `server`.
   case linkElsewhere(String, ServerURL)
-  /// They are not P-256 keys in their usual form.
+  /// The phone's keys are not P-256 keys in their usual form.
   case unusableKeys(UnixUsername)
-  /// The six words are not given, and nobody is there to ask.
+  /// The six words are missing, and there is no terminal to ask at.
   case wordsNeeded(UnixUsername)
-  /// The phone that the service has shows other words than those that were typed.
+  /// The phone at the service has other words than those that were typed.
   case otherWords(UnixUsername)
-  /// With the id that was asked for; nil: any phone.
+  /// The user has no such pinned phone. Has the requested id; nil: any phone.
   case notPinned(UnixUsername, phone: String?)
-  /// The user has these phones, and none of them is named.
+  /// The user has these phones, and the command does not name one.
   case severalPhones(UnixUsername, [String])
   /// Not exactly one phone of the user has this name, or an id that begins so.
   case noSuchPhone(UnixUsername, String)
   case stoppedWaiting(UnixUsername)
-  /// `check` has found some, and they were shown.
+  /// `check` has found problems and has printed them.
   case problemsFound
   case profilesNotOn
   case profilesNotOff
-  /// pam_iampass.so's own file.
+  /// The file of pam_iampass.so is missing.
   case moduleMissing
-  /// pam_u2f.so, of libpam-u2f.
+  /// pam_u2f.so of libpam-u2f is missing.
   case keyModuleMissing
   case keyProgramMissing
-  /// pamu2fcfg has printed no key.
+  /// pamu2fcfg did not print a key.
   case keyNotRegistered(UnixUsername)
-  /// A user of this name has a key, and the system does not say which user id that is.
+  /// A user of this name has a key, but the system did not give the user's id.
   case keyOfUnknownUser(String)
   case pamFile(PAMFileError)
   /// `approvals = verified`, and no approval of the user could be verified.
   case phoneNotTrusted(UnixUsername, TrustGap)
   /// `approvals = verified`, and this computer trusted the phone only until it was asked.
   case phoneForgotten(UnixUsername)
-  /// `approvals = verified`, and the service knows no such approvals.
+  /// `approvals = verified`, and the service does not support such approvals.
   case notVerifiable
-  /// With its output.
+  /// A program failed. Has its name and output.
   case programFailed(String, String)
   case sshdRefuses(String)
-  /// `sshd -T` fails before anything was changed; with its output.
+  /// `sshd -T` failed before a change was made. Has its output.
   case sshdUnreadable(String)
   case noSystemd
-  /// libpam does not begin, with its code's name.
+  /// libpam did not start. Has the name of its code.
   case pam(String, String)
-  /// A test sign-in, with the service's word for it.
+  /// A test sign-in was not approved. Has the service's word for it.
   case notApproved(String)
   case presence(PresenceProblem)
   case join(JoinProblem)
   case change(UserChangeProblem)
   case recovery(RecoveryError)
   case collect(CollectProblem)
-  /// The service has no route for it.
+  /// The service has no route for audit entries.
   case auditNotTold
-  /// The computer has the application's own credential, which others may have, too.
+  /// The computer uses the application's credential, which others may use too.
   case auditNotForApplications
-  /// More pages than are read.
+  /// The audit has more pages than are read.
   case auditTooLong
-  /// Recovery codes are shown on a terminal only.
+  /// Recovery codes are shown only on a terminal.
   case codesNeedTerminal
 }
 
@@ -138,7 +140,7 @@ extension Failure {
     problem.report(by: "iampassctl")
   }
 
-  /// Whether the service may have done what was asked although it did not say so.
+  /// Whether the service may have made the change although it did not confirm it.
   var mayHaveArrived: Bool {
     switch self {
     case .unreachable(_, let error): error.code.mayHaveArrived
@@ -148,7 +150,7 @@ extension Failure {
   }
 }
 
-/// Prints a failure once, and exits as it says. Output that was lost is one, of a command that had no other.
+/// Prints a failure once, and exits with its code. Lost output counts as a failure if there is no other.
 func reportingFailures(_ body: () throws -> Void) throws {
   var end: ExitCode?
   do { try body() } catch let failure as Failure {
@@ -157,7 +159,7 @@ func reportingFailures(_ body: () throws -> Void) throws {
     failure.complain()
     end = ExitCode(failure.problem.exitCode)
   } catch let code as ExitCode where Terminal.outputError == nil { throw code } catch is ExitCode {
-    // What was found was not shown.
+    // The output was lost, so it could not be shown.
   }
   if let number = Terminal.outputError {
     let lost = Failure.outputLost(number)

@@ -8,7 +8,7 @@ import IAMPASSProtocol
 import WorkerLink
 
 extension Failure {
-  /// What is printed, and the exit status: one row for each case.
+  /// The message and the exit code: one row for each case.
   var problem: CommandProblem {
     switch self {
     case .notRoot: row("only root can do this", "sudo iampassctl …", EX_NOPERM)
@@ -276,12 +276,12 @@ extension Failure {
     "the service gave no usable answer: \(error.explanation)"
   }
 
-  /// What a program printed, after a colon.
+  /// A program's output, after a colon.
   private static func said(_ output: String) -> String {
     output.isEmpty ? "" : ": \(DisplayText.sanitized(output, limit: 500))"
   }
 
-  /// Without the path, which holds the code that registers a phone.
+  /// The address without its path, which has the code that registers a phone.
   private static func place(of address: String) -> String {
     let parts = address.split(separator: "/", maxSplits: 2, omittingEmptySubsequences: false)
     guard parts.count == 3, parts[1].isEmpty else { return "another place" }
@@ -296,12 +296,12 @@ extension Failure {
     }
   }
 
-  /// A file that a command was given.
+  /// The exit code for a file that a command was given.
   private static func exitCode(of error: FileError) -> Int32 {
     error.code == .missing ? EX_NOINPUT : exitCode(ofDeciding: error)
   }
 
-  /// A file that decides on sign-ins; nil: something else is wrong with the configuration.
+  /// The exit code for a file that decides on sign-ins; nil: another error of the configuration.
   private static func exitCode(ofDeciding error: FileError?) -> Int32 {
     if case .system = error?.code { EX_IOERR } else { EX_CONFIG }
   }

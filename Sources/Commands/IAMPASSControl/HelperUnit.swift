@@ -1,13 +1,13 @@
 import CommandSupport
 import Glibc
 
-/// The helper as systemd runs it.
+/// The helper's systemd unit.
 enum HelperUnit {
   private static let systemctl = "/usr/bin/systemctl"
   private static let name = "iampass-helper.service"
 
-  /// Has a running helper read its files now. It looks at them every half minute by itself, and until then `check` and
-  /// `systemctl status` show what it knew before.
+  /// Makes a running helper read its files now. By itself it reads them every half minute. Until then `check` and
+  /// `systemctl status` show old data.
   static func reload() {
     guard access("/run/systemd/system", F_OK) == 0, Program.run([systemctl, "is-active", "--quiet", name])?.status == 0
     else { return }

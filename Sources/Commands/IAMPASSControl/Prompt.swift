@@ -4,14 +4,14 @@ import Glibc
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Asks at the terminal. Ctrl-C, and an end of input, end the command.
+/// Asks at the terminal. Ctrl-C and the end of the input end the command.
 struct Prompt {
   /// The greatest length of an answer, in bytes. Addresses, names and secrets are shorter.
   private static let greatestLength = 4_096
 
   let interrupt: Interrupt
 
-  /// One line. The answer may be empty.
+  /// Reads one line. The answer may be empty.
   func line(_ question: String) throws(Failure) -> String {
     Terminal.put(question)
     var bytes = try answer()
@@ -19,7 +19,7 @@ struct Prompt {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// One line that does not appear on the terminal.
+  /// Reads one line that the terminal does not show.
   func secret(_ question: String) throws(Failure) -> Secret {
     let echo = Echo()
     defer { echo.restore() }
@@ -30,7 +30,7 @@ struct Prompt {
     return Secret(bytes: bytes)
   }
 
-  /// `y` or `yes`; Enter alone says no.
+  /// Asks for `y` or `yes`. Enter alone means no.
   func agrees(_ question: String) throws(Failure) -> Bool {
     let word = try line(question + " [y/N] ").lowercased()
     return word == "y" || word == "yes"
@@ -44,7 +44,7 @@ struct Prompt {
       var byte: UInt8 = 0
       let count = read(STDIN_FILENO, &byte, 1)
       if count < 0, errno == EINTR { continue }
-      // Ctrl-D, or a terminal that is gone.
+      // This is Ctrl-D, or the terminal is gone.
       guard count == 1 else { throw .interrupted }
       if byte == UInt8(ascii: "\n") { return bytes }
       if bytes.count < Self.greatestLength { bytes.append(byte) }
@@ -64,7 +64,7 @@ private struct Echo {
     guard isTerminal else { return }
     var silent = before
     silent.c_lflag &= ~tcflag_t(ECHO)
-    // Earlier typing does not answer the question.
+    // This drops earlier typing, which must not answer the question.
     tcsetattr(STDIN_FILENO, TCSAFLUSH, &silent)
   }
 

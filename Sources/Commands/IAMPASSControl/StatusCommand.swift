@@ -14,7 +14,7 @@ struct StatusCommand: ParsableCommand {
       check looks at more, and says what to mend.
       """)
 
-  /// For all that the service is asked, in milliseconds.
+  /// The longest time of all calls to the service, in milliseconds.
   private static let patience: Int64 = 10_000
 
   @OptionGroup var host: HostOptions
@@ -37,23 +37,23 @@ struct StatusCommand: ParsableCommand {
   }
 }
 
-/// What `status` shows.
+/// The output of `status`.
 struct StatusScreen {
   /// The width of the names of lines.
   private static let margin = 10
   private static let head = ["USER", "SERVICE", "SINCE", "TERMINAL", "FROM", "STATUS"]
 
   let server: String?
-  /// As the service knows it; nil if the credential does not say.
+  /// The computer's name at the service; nil if the credential does not have it.
   let computer: String?
   let service: [Finding]
   let asking: [String]
-  /// What is wrong with PAM and sshd.
+  /// Problems of PAM and sshd.
   let problems: [Finding]
   let helperIsThere: Bool
   let trial: TrialState
   let sessions: [RecordedSession]
-  /// Now, in Unix seconds and in seconds after boot.
+  /// The current time, in Unix seconds and in seconds after boot.
   let clock: (unix: Int64, boot: Int64)
 
   init(
@@ -80,7 +80,7 @@ struct StatusScreen {
     self.clock = clock
   }
 
-  /// No answer at all does not count as one.
+  /// Problems of the service. It is also one if the service did not say whether it accepts this computer.
   private var serviceProblems: [Finding] {
     let found = service.filter { $0.level == .problem }
     guard found.isEmpty, !service.contains(where: { $0.area == .service && $0.level == .ok }) else { return found }
@@ -132,7 +132,7 @@ struct StatusScreen {
     if let hint = finding.hint { line("", "hint: \(hint)") }
   }
 
-  /// Unix seconds.
+  /// When the session began, in Unix seconds.
   private func began(_ session: RecordedSession) -> Int64 {
     clock.unix - max(0, clock.boot - session.record.created)
   }

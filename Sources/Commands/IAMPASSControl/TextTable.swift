@@ -1,9 +1,9 @@
 import CommandSupport
 import IAMPASSProtocol
 
-/// A listing with a head, each column as wide as it must be.
+/// A table with a head. Each column is as wide as its widest cell.
 struct TextTable {
-  /// The greatest width of a cell, in characters; more is cut off.
+  /// The greatest width of a cell, in characters. Longer texts are cut.
   private static let greatestWidth = 64
 
   private let rows: [[String]]

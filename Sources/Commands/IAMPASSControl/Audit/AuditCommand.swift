@@ -68,7 +68,7 @@ struct AuditStart: ExpressibleByArgument {
     }
   }
 
-  /// Unix seconds.
+  /// The time in Unix seconds.
   func unixTime(now: Int64) -> Int64 {
     switch form {
     case .ago(let seconds): max(0, now - seconds)
@@ -76,7 +76,7 @@ struct AuditStart: ExpressibleByArgument {
     }
   }
 
-  /// `2026-11-24`, `2026-11-24 17:00` or `2026-11-24 17:00:30`.
+  /// Parses a local time such as `2026-11-24`, `2026-11-24 17:00` or `2026-11-24 17:00:30`.
   private static func localTime(_ text: String) -> Int64? {
     let halves = text.split(separator: " ", omittingEmptySubsequences: false)
     guard (1...2).contains(halves.count), let date = numbers(halves[0], "-"), date.count == 3,
@@ -92,7 +92,7 @@ struct AuditStart: ExpressibleByArgument {
     parts.tm_isdst = -1
     let asked = parts
     let time = mktime(&parts)
-    // mktime takes the 31st of a month that has 30 days for the first of the next.
+    // mktime turns the 31st of a month with 30 days into the first of the next month.
     guard time >= 0, parts.tm_mon == asked.tm_mon, parts.tm_mday == asked.tm_mday, parts.tm_min == asked.tm_min,
       parts.tm_sec == asked.tm_sec
     else { return nil }

@@ -2,22 +2,22 @@ import CommandSupport
 import HostState
 import IAMPASSProtocol
 
-/// What the journal has of sign-ins: the module's lines, the broker's and the helper's.
+/// The journal's lines about sign-ins, from the module, the broker and the helper.
 struct AuditJournal {
   private static let journalctl = "/usr/bin/journalctl"
-  /// Seconds for one look.
+  /// The longest time of one journalctl, in seconds.
   private static let patience: Int64 = 120
-  /// Bytes of one look; some hundred thousand lines.
+  /// The most bytes of one journalctl: some hundred thousand lines.
   private static let greatestOutput = 64 * 1024 * 1024
 
-  /// The oldest first.
+  /// The sign-ins, oldest first.
   let signIns: [JournalSignIn]
-  /// Whether there was more than is taken.
+  /// Whether there were more lines than ``greatestOutput``.
   let isCut: Bool
 
   /// - Parameter start: Unix seconds.
   static func read(since start: Int64) throws(Failure) -> AuditJournal {
-    // Modules write as syslog does, in programs of all kinds; sudo, sshd and cron do so, too, about other things.
+    // Modules write with syslog(3), in programs of all kinds. sudo, sshd and cron also write so about other things.
     let module = try look(["--grep=^pam_iampass\\(", "SYSLOG_FACILITY=10"], since: start)
     let units = try look(
       ["_SYSTEMD_UNIT=iampass-helper.service", "+", "_SYSTEMD_UNIT=iampass-broker.service"], since: start)
@@ -49,7 +49,7 @@ struct AuditJournal {
     }
     let lines = result.output.utf8.split(separator: UInt8(ascii: "\n"))
     let entries = lines.compactMap { AuditLine(journal: Array($0)) }
-    // With --grep, journalctl fails if nothing matches; it says nothing then.
+    // With --grep, journalctl fails if nothing matches; it then has no output.
     guard result.status == 0 || result.output.isEmpty || !entries.isEmpty else {
       throw .programFailed(name, result.output)
     }
@@ -62,7 +62,7 @@ struct AuditLine {
   /// Unix time in milliseconds.
   let at: Int64
   let text: String
-  /// Who wrote it, as the kernel says; nil if the journal does not tell.
+  /// The writer's uid from the kernel; nil if the journal does not have it.
   let uid: Int64?
   let unit: String?
 
@@ -73,7 +73,7 @@ struct AuditLine {
     self.unit = unit
   }
 
-  /// Nil for what is not an entry.
+  /// Nil if the bytes are not an entry.
   init?(journal bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes),
       let microseconds = json["__REALTIME_TIMESTAMP"]?.string.flatMap({ Int64($0) }),
@@ -87,7 +87,7 @@ struct AuditLine {
 
   /// The value of `name=`, up to the next space; nil for `-`.
   func field(_ name: String) -> String? {
-    // What follows `reason=` is prose of others.
+    // The text after `reason=` may come from others.
     let head = text.prefix(upTo: text.utf8Range(of: " reason=") ?? text.endIndex)
     for word in head.split(separator: " ") where word.hasPrefix(name + "=") {
       let value = word.dropFirst(name.utf8.count + 1)
@@ -96,7 +96,7 @@ struct AuditLine {
     return nil
   }
 
-  /// What follows `reason=`, to the line's end.
+  /// The text after `reason=`, to the line's end.
   var reason: String? {
     text.utf8Range(of: " reason=").map { String(text[text.utf8.index($0, offsetBy: " reason=".utf8.count)...]) }
   }
@@ -113,16 +113,16 @@ struct JournalSignIn: Equatable {
   let session: String?
   let phone: String?
   let method: String?
-  /// Why it was refused.
+  /// Why the sign-in was refused.
   let reason: String?
-  /// A recovery code or the like opened it, and not a phone.
+  /// What approved the sign-in, such as a recovery code; nil for a phone.
   let by: String?
-  /// Not root's program: whoever has this uid can write any line.
+  /// The writer's uid; nil for root, -1 if it is not known. A user with this uid can write any line.
   let writer: Int64?
   /// When and why its session ended here.
   private(set) var ended: JournalEnd?
 
-  /// Nil for a line about something else.
+  /// Nil for a line that is not about a sign-in.
   init?(_ line: AuditLine) {
     var rest = line.text[...]
     let isBrokers = line.unit == "iampass-broker.service" && line.uid == 0
@@ -138,7 +138,7 @@ struct JournalSignIn: Equatable {
       return nil
     }
     by = line.field("by")
-    // The broker's own line says the same, and is root's.
+    // The broker's own line says the same, and root has written it.
     guard by != "broker" else { return nil }
     at = line.at
     user = line.field("user")
@@ -152,7 +152,7 @@ struct JournalSignIn: Equatable {
   }
 
   mutating func took(_ end: JournalEnd) {
-    // A logout says why; what follows says only that its record is over.
+    // A logout's line has the reason. Later lines only say that the record is over.
     if ended?.isLogout != true { ended = end }
   }
 }
@@ -166,7 +166,7 @@ struct JournalEnd: Equatable {
 
   init?(_ line: AuditLine) {
     guard line.unit == "iampass-helper.service", line.uid == 0, let named = line.field("session") else { return nil }
-    // A colon follows where the line goes on.
+    // If the line continues, there is a colon after the name.
     session = named.hasSuffix(":") ? String(named.dropLast()) : named
     at = line.at
     if line.text.hasPrefix("logged out user=") || line.text.hasPrefix("killed user=") {
@@ -182,7 +182,7 @@ struct JournalEnd: Equatable {
 }
 
 extension StringProtocol {
-  /// The first place of `text`, by bytes.
+  /// The first position of `text`, by bytes.
   fileprivate func utf8Range(of text: String) -> Index? {
     let needle = Array(text.utf8)
     let own = Array(utf8)

@@ -3,12 +3,12 @@ import Glibc
 import HostState
 import IAMPASSProtocol
 
-/// One sign-in: what the journal says of it, what the service does, or both.
+/// One sign-in, as the journal has it, as the service has it, or both.
 struct AuditRow {
   private enum AtService {
-    /// It was not asked.
+    /// The service was not asked.
     case notAsked
-    /// It has no entry of this session.
+    /// The service has no entry of this session.
     case unknown
     case known(ServiceSignIn)
   }
@@ -22,9 +22,9 @@ struct AuditRow {
 
   private var told: ServiceSignIn? { if case .known(let signIn) = service { signIn } else { nil } }
 
-  /// The oldest first.
+  /// Joins the sign-ins of journal and service, oldest first.
   ///
-  /// - Parameter told: nil if the service was not asked, or did not say.
+  /// - Parameter told: the service's sign-ins; nil if it was not asked or did not answer.
   static func joined(_ journal: [JournalSignIn], _ told: [ServiceSignIn]?) -> [AuditRow] {
     var left = Dictionary((told ?? []).map { ($0.session, $0) }) { first, _ in first }
     var rows = journal.map { one in
@@ -34,7 +34,7 @@ struct AuditRow {
       left[session] = nil
       return AuditRow(at: one.at, journal: one, service: known)
     }
-    // What nobody has answered yet, the journal cannot have.
+    // The journal cannot have sign-ins that were not answered yet.
     rows += left.values.compactMap { one in
       one.answer.map { AuditRow(at: $0.at, journal: nil, service: .known(one)) }
     }
@@ -59,7 +59,7 @@ struct AuditRow {
 
   private var result: String {
     guard let journal else { return "not in the journal" }
-    // sudo writes under its caller's uid. What the service says, too, needs no such word.
+    // sudo writes under its caller's uid. If the service has the sign-in too, the writer does not matter.
     let isConfirmed = journal.isApproved && told?.answer?.event == "approved"
     let writer = isConfirmed ? nil : journal.writer
     let who = writer.map { $0 < 0 ? " (by an unknown program)" : " (says a program of uid \($0))" } ?? ""
@@ -87,7 +87,7 @@ struct AuditRow {
     ])
   }
 
-  /// Null if it was not asked.
+  /// The service's part; null if it was not asked.
   private var serviceJSON: JSON {
     switch service {
     case .notAsked: .null

@@ -4,13 +4,13 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A sign-in of this computer, as the service noted it.
+/// A sign-in of this computer, as the service has noted it.
 struct ServiceSignIn: Equatable {
   let session: String
-  /// From the newest to the oldest.
+  /// The entries, newest first.
   var entries: [HostAuditReply.Entry]
 
-  /// The answer, or the end without one.
+  /// The phone's answer, or an end without an answer.
   var answer: HostAuditReply.Entry? {
     entries.last { $0.event == "approved" } ?? entries.last { $0.event == "denied" || $0.event == "ended" }
   }
@@ -23,9 +23,9 @@ struct ServiceSignIn: Equatable {
   func detail(_ name: String) -> String? { entries.lazy.compactMap { $0.details[name] }.first }
 }
 
-/// What the service noted of this computer's sign-ins.
+/// The service's entries about this computer's sign-ins.
 struct ServiceAudit {
-  /// A page has some hundred entries.
+  /// The most pages. A page has some hundred entries.
   private static let greatestPageCount = 200
 
   private let host: ConfiguredHost

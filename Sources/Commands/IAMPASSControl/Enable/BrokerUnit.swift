@@ -2,15 +2,15 @@ import CommandSupport
 import Glibc
 import HostState
 
-/// The broker's socket as systemd runs it: on only if a listed service needs it.
+/// The broker's socket unit. It is on only if a listed service needs it.
 enum BrokerUnit {
   private static let systemctl = "/usr/bin/systemctl"
   private static let name = "iampass-broker.socket"
 
-  /// Switches the socket on if one of the services or `unlock` needs the broker, and off otherwise. A failure is said and stops
-  /// nothing: without the broker the password is asked for.
+  /// Switches the socket on if one of the services or `unlock` needs the broker, and off otherwise. A failure is
+  /// printed, but does not stop the command: without the broker users are asked for their password.
   ///
-  /// - Parameter services: those in force, without groups.
+  /// - Parameter services: the services in force, without groups.
   static func settle(for services: [String], unlock: UnlockPolicy) {
     guard unlock != .off || services.contains(where: DesktopServices.asksBroker) else { return switchOff() }
     guard hasSystemd else { return }
@@ -19,10 +19,10 @@ enum BrokerUnit {
     Terminal.complain("hint: systemctl enable --now \(name)")
   }
 
-  /// Nothing if the socket is off already.
+  /// Does nothing if the socket is already off.
   static func switchOff() {
     guard hasSystemd, isOn else { return }
-    // At boot, where a trial ends, systemctl must not wait for jobs behind its own.
+    // If a trial ends at boot, systemctl must not wait for jobs that come after its own.
     if Program.run([systemctl, "disable", "--quiet", "--now", "--no-block", name], seconds: 30)?.status == 0 { return }
     Terminal.complain("warning: \(name) could not be stopped\nhint: systemctl disable --now \(name)")
   }

@@ -3,7 +3,7 @@ import HostDoctor
 import HostState
 import PAMStacks
 
-/// What `enable --desktop` says of each program that it finds.
+/// The lines of `enable --desktop` about the programs that it finds.
 enum DesktopPlan {
   static func say(keyring: KeyringPolicy) {
     let files = PAMReader(folder: PAMProfiles.folder)

@@ -77,14 +77,14 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  /// All of it or nothing: where a step fails, those before it are taken back.
+  /// Switches on completely or not at all: if a step fails, the steps before it are undone.
   ///
-  /// - Returns: who has to sign in during the trial; nil where there is none.
+  /// - Returns: the user who must sign in during the trial; nil without a trial.
   private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
     let wereOff = try PAMProfiles.off()
     let keyBefore = SecurityKeyParts.Before()
     let trialBefore = Trial.Units()
-    // Before anything can lock anybody out.
+    // The trial begins before a step that could lock users out.
     let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
       try Trial.begin(seconds: seconds, options: host)
     }
@@ -107,7 +107,7 @@ struct EnableCommand: ParsableCommand {
   private func refuseProblems(_ change: PlannedChange) throws(Failure) {
     let doctor = Doctor(place: host.place, pamFolder: PAMProfiles.folder, change: change)
     guard !force else {
-      // The one problem that switching on itself makes.
+      // This is the only problem that switching on can cause.
       for jump in doctor.jumpFindings() { Terminal.complain("warning: \(jump.text.onOneLine)") }
       return
     }
@@ -137,10 +137,10 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  /// Nil: those in force stay.
+  /// The services to list; nil if those in force stay.
   private func wantedServices() throws(Failure) -> [String]? {
     guard let wanted = try withDesktop(services.flatMap(Self.names)) else { return nil }
-    // sudo-i comes with sudo. What was asked for must be there.
+    // sudo-i comes with sudo. The requested services must exist.
     let files = PAMReader(folder: PAMProfiles.folder)
     for name in wanted where name != "sudo-i" && name != DesktopServices.group && !files.has(name) {
       throw .file(FileError(.missing, path: "\(PAMProfiles.folder)/\(name)"))
@@ -156,13 +156,13 @@ struct EnableCommand: ParsableCommand {
     return others.filter { $0 != DesktopServices.group && !DesktopServices.contains($0) } + [DesktopServices.group]
   }
 
-  /// A configuration that cannot be read is left for ``refuseProblems(_:)`` to name.
+  /// ``refuseProblems(_:)`` reports a configuration that cannot be read.
   private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
     return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd, asks: !yes) : .notNeeded
   }
 
-  /// - Returns: the old text; nil where nothing was written.
+  /// - Returns: the old text; nil if nothing was written.
   private func write(_ names: [String]) throws(Failure) -> [UInt8]? {
     guard try configured() != DesktopServices.expanded(names) else { return nil }
     do throws(FileError) {
@@ -204,10 +204,11 @@ struct DisableCommand: ParsableCommand {
 }
 
 enum TurnOff {
-  /// Each part, also where another fails; the first failure is thrown. A trial goes on where the profiles are still on.
+  /// Switches off every part even if one fails, then throws the first failure. Keeps the trial if the profiles are
+  /// still on.
   static func run(_ host: HostOptions) throws(Failure) {
     var failure: Failure?
-    // First: the helper would miss the lines otherwise.
+    // This is first: otherwise the helper would report the lines as lost.
     do { try ExpectedLines.forget(host) } catch { failure = error }
     do { try KeyringParts.switchOff(host) } catch { failure = failure ?? error }
     do { try SecurityKeyParts.switchOff() } catch { failure = failure ?? error }

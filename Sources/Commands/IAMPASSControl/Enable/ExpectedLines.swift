@@ -3,9 +3,9 @@ import HostState
 import HostSystem
 import PAMStacks
 
-/// The lines that the helper expects in PAM's files, and tells root of if they go.
+/// The lines that the helper expects in PAM's files. It warns root if they are lost.
 enum ExpectedLines {
-  /// Those that are there now, and no others: what went before was meant.
+  /// Expects exactly the lines that are there now. Lines that were removed before were removed on purpose.
   static func note(_ configuration: Configuration, folder: String) {
     let lines = PhoneLines(
       of: configuration.services, reader: PAMReader(folder: folder), opensSession: configuration.opensSession)
@@ -14,7 +14,7 @@ enum ExpectedLines {
     }
   }
 
-  /// A configuration that cannot be read has the usual folder.
+  /// Expects no lines any more. If the configuration cannot be read, this uses the default folder.
   static func forget(_ host: HostOptions) throws(Failure) {
     let configuration = (try? Configuration(path: host.path)) ?? Configuration()
     do { try PhoneLineNote(state: RunFolder(path: configuration.stateFolder)).forget() } catch { throw .file(error) }

@@ -12,8 +12,8 @@ enum KeyringParts {
   private static let socket = "iampass-keyring.socket"
   private static let profile = "iampass-keyring"
 
-  /// Switches both on, or off as ``switchOff(_:)``. A failure is said and stops nothing: without them the keyring stays
-  /// locked.
+  /// Switches both on, or off as ``switchOff(_:)`` does. A failure is printed, but does not stop the command: without
+  /// them the keyring stays locked.
   static func settle(_ policy: KeyringPolicy, _ host: HostOptions) {
     guard policy == .sealed else {
       do { try switchOff(host) } catch { Terminal.complain("warning: sealed passwords stay: \(error.message)") }
@@ -30,7 +30,7 @@ enum KeyringParts {
     Terminal.say(worth)
   }
 
-  /// Switches both off, and then forgets what was sealed, in one line.
+  /// Switches both off, then forgets the sealed passwords, and prints one line about it.
   ///
   /// - Throws: if sealed passwords cannot be forgotten.
   static func switchOff(_ host: HostOptions) throws(Failure) {
@@ -38,7 +38,7 @@ enum KeyringParts {
     stopSocket()
     let kept: SealedPasswords
     do { kept = try host.sealedPasswords() } catch {
-      // Turning off has to work on a broken computer too.
+      // Turning off must work on a broken computer too.
       return Terminal.complain(
         "warning: sealed passwords stay: \(error.message)\nhint: mend it, then iampassctl keyring forget --all")
     }
@@ -51,7 +51,7 @@ enum KeyringParts {
     _ = Program.run([systemctl, "disable", "--quiet", "--now", "--no-block", socket], seconds: 30)
   }
 
-  /// What a sealed password is worth here.
+  /// How well a sealed password is protected here.
   private static var worth: String {
     Program.run([creds, "has-tpm2", "--quiet"], seconds: 10)?.status == 0
       ? "keyring: passwords are sealed to this computer's TPM 2 and disk; root here can open them"

@@ -22,7 +22,7 @@ struct LoginTestCommand: ParsableCommand {
   @Option(help: "The PAM service whose stacks are run.") var service = "sudo"
   @Option(help: ArgumentHelp("The folder of the PAM services' files.", visibility: .hidden))
   var pamFolder: String?
-  /// Set where this process was started in a unit of its own.
+  /// Set if this process was started in its own unit.
   @Flag(help: .hidden) var inOwnUnit = false
   @Argument(help: "The user's name.") var user: String
 
@@ -51,7 +51,7 @@ struct LoginTestCommand: ParsableCommand {
     }
   }
 
-  /// A stack that cannot be read was said by libpam.
+  /// libpam has reported a stack that cannot be read.
   private func propose(_ program: ServiceProgram, in folder: String) {
     guard let session = try? PAMReader(folder: folder).stack("session", of: service) else { return }
     let proposal = ServiceProposal(service: service, session: session, program: program)
@@ -59,8 +59,8 @@ struct LoginTestCommand: ParsableCommand {
   }
 }
 
-/// logind gives a process that is in a session already no session of its own: the test of a service whose sessions are
-/// watched then begins from a unit without one, as a getty does.
+/// logind does not give another session to a process that is already in one. So the test of a service with watched
+/// sessions starts from a unit without a session, as a getty does.
 enum OwnUnit {
   private static let systemdRun = "/usr/bin/systemd-run"
 
@@ -73,7 +73,7 @@ enum OwnUnit {
     return group.contains(".scope") || group.contains("user@")
   }
 
-  /// Does not come back, unless systemd-run cannot be started; the test then runs as it is.
+  /// Replaces this process, and returns only if systemd-run cannot be started. The test then runs without a unit.
   static func enter(service: String, user: String) {
     guard let own = realpath("/proc/self/exe", nil) else { return }
     defer { free(own) }

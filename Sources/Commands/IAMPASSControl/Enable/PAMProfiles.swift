@@ -9,7 +9,7 @@ import PAMStacks
 enum PAMProfiles {
   struct Profile {
     let name: String
-    /// The file in ``folder`` for its line.
+    /// The file in ``folder`` that gets the profile's line.
     let file: String
     let kind: String
   }
@@ -22,17 +22,17 @@ enum PAMProfiles {
     Profile(name: "iampass-session", file: "common-session", kind: "session"),
   ]
   private static let sources = "/usr/share/pam-configs"
-  /// It reads templates and runs debconf, in seconds.
+  /// The longest time of pam-auth-update in seconds. It reads templates and runs debconf.
   private static let patience: Int64 = 60
 
-  /// Stops where something is missing without which the phone would not be asked.
+  /// Throws if a part is missing without which the phone would not be asked.
   static func requireParts() throws(Failure) {
     guard ModuleFile.find(module) != nil else { throw .moduleMissing }
     let files = [command] + profiles.map { "\(sources)/\($0.name)" }
     for file in files where access(file, R_OK) != 0 { throw .file(FileError(.missing, path: file)) }
   }
 
-  /// Those whose line is not in its file.
+  /// The profiles whose line is not in its file.
   static func off() throws(Failure) -> [Profile] {
     var off: [Profile] = []
     for profile in profiles where try !hasModule(profile) { off.append(profile) }
@@ -43,7 +43,7 @@ enum PAMProfiles {
 
   static func switchOn() throws(Failure) {
     try update("--enable", profiles)
-    // It exits with 0 also where an admin's edits keep it from changing anything.
+    // It exits with 0 even if an administrator's edits keep it from changing the files.
     let stillOff = try off()
     guard stillOff.isEmpty else {
       try sayLinesToAdd(stillOff)
@@ -51,13 +51,13 @@ enum PAMProfiles {
     }
   }
 
-  /// After ``switchOn()``, for those that were off before.
+  /// Undoes ``switchOn()`` for the profiles that were off before.
   static func takeBack(_ profiles: [Profile]) {
     guard !profiles.isEmpty else { return }
     do { try update("--disable", profiles) } catch { Terminal.complain("warning: \(error.message)") }
   }
 
-  /// Names what is left, whoever wrote it and in whichever file.
+  /// Switches both off. Names all lines that are left, in any file and of any author.
   static func switchOff() throws(Failure) {
     var failure: Failure?
     do { try update("--disable", profiles) } catch { failure = error }
@@ -96,23 +96,23 @@ enum PAMProfiles {
   }
 }
 
-/// A file that lets sshd ask PAM: Debian ships KbdInteractiveAuthentication off.
+/// The configuration file that makes sshd ask PAM: on Debian, KbdInteractiveAuthentication is off by default.
 enum SSHDropIn {
-  /// The first value counts in sshd_config(5), so that it must sort before the others.
+  /// In sshd_config(5) the first value counts, so this file must sort before the others.
   private static let path = "/etc/ssh/sshd_config.d/00-iampass.conf"
   private static let text =
     "# Written by iampassctl enable, removed by iampassctl disable: the phone is asked through PAM.\n"
     + SSHDaemon.dropIn.map { $0 + "\n" }.joined()
 
   enum Plan {
-    /// sshd asks PAM, or is not there.
+    /// sshd asks PAM, or is not installed.
     case notNeeded
     case write
-    /// Needed, and not wanted.
+    /// The file is needed but not wanted.
     case leave
   }
 
-  /// Whether the file is needed, and the admin wants it.
+  /// Decides whether the file is needed, and whether the administrator wants it.
   ///
   /// - Parameters:
   ///   - isRequested: `--sshd` was given: the file is written without a question.
@@ -147,7 +147,7 @@ enum SSHDropIn {
     Terminal.say("wrote \(path)")
   }
 
-  /// Only what was written here.
+  /// Removes the file, but only if this command has written it.
   static func remove() throws(Failure) {
     guard access(path, F_OK) == 0 else { return }
     guard unlink(path) == 0 else { throw .file(FileError(.system(errno), path: path)) }

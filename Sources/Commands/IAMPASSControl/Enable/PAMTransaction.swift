@@ -19,8 +19,8 @@ final class PAMTransaction {
   private var last = PAM_SUCCESS
 
   /// - Parameters:
-  ///   - folder: nil for libpam's own, which are several.
-  ///   - asSudo: the caller is described as sudo does.
+  ///   - folder: PAM's folder; nil for libpam's own folders.
+  ///   - asSudo: whether to describe the caller as sudo does.
   init(service: String, user: UnixUsername, folder: String?, asSudo: Bool) throws(Failure) {
     self.service = service
     self.user = user
@@ -68,7 +68,7 @@ final class PAMTransaction {
     return PAM_SUCCESS
   }
 
-  /// What the service would say of its caller; sudo's is the user himself, at his terminal.
+  /// Sets what the service would say about its caller. For sudo, that is the user at their terminal.
   private func describeCaller() {
     if let name = ttyname(STDIN_FILENO) { pam_set_item(handle, PAM_TTY, name) }
     if service == "sshd" { pam_set_item(handle, PAM_RHOST, "localhost") }
@@ -80,14 +80,14 @@ final class PAMTransaction {
   }
 }
 
-/// Shows what the modules say, and answers what they ask from the terminal.
+/// Shows the modules' lines, and reads answers to their questions from the terminal.
 final class TerminalConversation {
   private let interrupt: Interrupt
   private(set) var wasInterrupted = false
 
   init(interrupt: Interrupt) { self.interrupt = interrupt }
 
-  /// Ctrl-C while a module waited: it stays pending here, and the module has seen it.
+  /// Notes Ctrl-C while a module waited. The signal stays pending here, and the module has seen it.
   func noteInterruption() { if interrupt.isPending() { wasInterrupted = true } }
 
   static let callback:
@@ -101,7 +101,7 @@ final class TerminalConversation {
       return conversation.answer(UnsafeBufferPointer(start: messages, count: Int(count)), responses)
     }
 
-  /// Answers are libpam's to free.
+  /// libpam frees the answers.
   private func answer(
     _ messages: UnsafeBufferPointer<UnsafePointer<pam_message>?>,
     _ responses: UnsafeMutablePointer<UnsafeMutablePointer<pam_response>?>
@@ -120,7 +120,7 @@ final class TerminalConversation {
     return PAM_SUCCESS
   }
 
-  /// Nil for what needs no answer.
+  /// The answer; nil for a message that needs none.
   private func answer(_ message: UnsafePointer<pam_message>?) throws(Failure) -> UnsafeMutablePointer<CChar>? {
     guard let message else { throw .interrupted }
     let text = DisplayText.sanitized(message.pointee.msg.map { String(cString: $0) } ?? "", limit: 500)
@@ -179,7 +179,7 @@ struct PAMCode {
     }
   }
 
-  /// What it says of the whole stack; nil where the name says it.
+  /// What the code means for the whole stack; nil if its name says it.
   var meaning: String? {
     switch code {
     case PAM_AUTH_ERR: "not approved in time, or a wrong password"

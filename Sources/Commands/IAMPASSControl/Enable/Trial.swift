@@ -7,16 +7,17 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// A switch-on that undoes itself: a timer, and for a restart in between a service at boot, run `trial-end`.
+/// A switch-on that undoes itself. A timer runs `trial-end`. If the computer restarts meanwhile, a service at boot runs
+/// it.
 enum Trial {
-  /// In seconds. Less is too short to test anything, and more does not protect.
+  /// The valid times in seconds. Less is too short for a test, and more does not protect.
   static let bounds: ClosedRange<Int64> = 60...86_400
 
   static let folder = "/etc/systemd/system"
   static let name = "iampass-trial"
   static let systemctl = "/usr/bin/systemctl"
 
-  /// Who has to sign in, for the message.
+  /// Begins a trial. Returns the user who must sign in, for the message.
   static func begin(seconds: Int64, options: HostOptions) throws(Failure) -> String {
     guard access("/run/systemd/system", F_OK) == 0 else { throw .noSystemd }
     guard let own = realpath("/proc/self/exe", nil) else {
@@ -30,7 +31,7 @@ enum Trial {
     let words =
       [String(cString: own), "trial-end", "--config", options.path]
       + (user.map { ["--uid", String($0.uid)] } ?? [])
-    // A path with a space or a percent sign would be read otherwise (systemd.service(5)).
+    // systemd would misread a path with a space or a percent sign (systemd.service(5)).
     guard words.allSatisfy({ $0.utf8.allSatisfy(isPlain) }) else {
       throw .file(FileError(.system(EINVAL), path: options.path))
     }
@@ -56,7 +57,7 @@ enum Trial {
 
   static var isUnderWay: Bool { files.contains { access($0, F_OK) == 0 } }
 
-  /// The units as they are, for a beginning that fails: a trial from before still has to end.
+  /// The units before the change, in case the beginning fails: an earlier trial must still end.
   struct Units {
     private let texts: [(path: String, text: [UInt8])]
 
@@ -66,7 +67,7 @@ enum Trial {
       }
     }
 
-    /// Its time begins again.
+    /// Restores the units. The earlier trial's time begins again.
     func putBack(_ options: HostOptions) {
       guard !texts.isEmpty else { return cancel(options) }
       for (path, text) in texts {
@@ -80,7 +81,7 @@ enum Trial {
     }
   }
 
-  /// Takes timer and service away; nothing where there is no trial.
+  /// Removes timer and service; does nothing without a trial.
   static func cancel(_ options: HostOptions) {
     TrialNotes(besides: options.path).end()
     guard isUnderWay else { return }
@@ -90,24 +91,25 @@ enum Trial {
     _ = Program.run([systemctl, "daemon-reload"], seconds: 30)
   }
 
-  /// As the module noted it; where that cannot be read, or names nobody, the trial has failed.
+  /// Whether a user has signed in by phone during the trial, by the module's notes. If they cannot be read or are
+  /// empty, the trial has failed.
   ///
-  /// - Parameter uid: who has to sign in; nil: anybody.
+  /// - Parameter uid: the user who must sign in; nil: any user.
   static func wasUsed(by uid: UInt32?, _ host: HostOptions) -> Bool {
     guard let services = try? Configuration(path: host.path).services else { return false }
     let user = uid.flatMap { try? SystemUser.find(uid: $0) }
     guard uid == nil || user != nil else { return false }
-    // The phone approves before a key that is asked for besides: its holder may not have come in.
+    // The phone approves before PAM asks for the key, so a user who needs a key may not have got in.
     return TrialNotes(besides: host.path).hasApproval(of: user?.name, through: services) {
       !SecurityKeyParts.isRequired(of: $0, folder: host.folder)
     }
   }
 
-  /// Who began the login session that this command belongs to (audit(7)); nil for root and where nobody logged in.
+  /// The user who began the login session of this command (audit(7)); nil for root, and outside of a login session.
   private static func operatorUID() -> UInt32? {
     let text = String(decoding: ProcessFile.read("/proc/self/loginuid", limit: 32) ?? [], as: UTF8.self)
     if let uid = UInt32(text.filter { $0 != "\n" }), uid != UInt32.max, uid != 0 { return uid }
-    // Set by sudo(8), where the kernel keeps no login uid.
+    // sudo(8) sets it. It serves if the kernel does not keep a login uid.
     return getenv("SUDO_UID").flatMap { UInt32(String(cString: $0)) }.flatMap { $0 == 0 ? nil : $0 }
   }
 
@@ -120,7 +122,7 @@ enum Trial {
     }
   }
 
-  /// At boot before anybody can sign in.
+  /// The service's unit, which runs at boot before users can sign in.
   static func service(_ words: [String]) -> String {
     """
     # Written by iampassctl enable --trial, removed when the trial ends.
@@ -157,14 +159,15 @@ enum Trial {
   }
 }
 
-/// Run by the trial's timer, and at boot.
+/// The command that the trial's timer runs, and the service at boot.
 struct TrialEndCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "trial-end", abstract: "Ends a trial of sign-in by phone.", shouldDisplay: false)
 
   @OptionGroup var host: HostOptions
   @Option var uid: UInt32?
-  /// Units of an older version pass this, and searched the journal from that time. Such a trial ends as unused.
+  /// Units of an older version pass this option. That version searched the journal from this time. Such a trial ends as
+  /// unused.
   @Option var since: UInt64?
 
   func run() throws {
@@ -178,8 +181,8 @@ struct TrialEndCommand: ParsableCommand {
         note.forget()
         say("sign-in by phone stays on: the trial's user has signed in by phone")
       } else {
-        // First: a trial that is killed here is run again, and one that has ended is never untold. It ends all the same
-        // if there is no room for the note.
+        // The note is written first: if this command is killed, it runs again, and no trial ends without a note. The
+        // trial ends even if there is no room for the note.
         do throws(FileError) { try note.write(Int64(time(nil))) } catch {
           Terminal.complain("warning: \(error.explanation)")
         }

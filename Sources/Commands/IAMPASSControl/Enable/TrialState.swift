@@ -5,15 +5,15 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// How it is with a trial: its units and its notes say.
+/// The state of a trial, from its units and its notes.
 enum TrialState: Equatable {
   case none
-  /// - left: seconds until its timer rings.
-  /// - wasUsed: it ends with sign-in by phone on.
+  /// - left: seconds until its timer elapses.
+  /// - wasUsed: whether a user has signed in by phone, so that sign-in by phone stays on.
   case running(left: Int64, user: TrialUser, wasUsed: Bool)
-  /// No timer runs any more, and sign-in by phone is on.
+  /// The timer no longer runs, but sign-in by phone is still on.
   case overdue
-  /// It has switched sign-in by phone off, at this Unix time; nil if its note does not say when.
+  /// The trial has switched sign-in by phone off, at this Unix time; nil if its note has no time.
   case ended(at: Int64?)
 
   static func look(_ host: HostOptions) -> TrialState {
@@ -64,11 +64,11 @@ enum TrialState: Equatable {
   }
 }
 
-/// Who has to sign in by phone during a trial.
+/// The user who must sign in by phone during a trial.
 struct TrialUser: Equatable {
-  /// `somebody` if each user counts.
+  /// The user's name; `somebody` if any user counts.
   let name: String
-  /// PAM asks this user for a security key besides: no sign-in of theirs counts.
+  /// PAM also asks this user for a security key, so their sign-ins do not count.
   let needsKey: Bool
 
   init(name: String, needsKey: Bool) {
@@ -76,7 +76,7 @@ struct TrialUser: Equatable {
     self.needsKey = needsKey
   }
 
-  /// - Parameter uid: nil: anybody.
+  /// - Parameter uid: nil: any user.
   init(_ uid: UInt32?, folder: String) {
     guard let uid else {
       self.init(name: "somebody", needsKey: false)
@@ -90,7 +90,7 @@ struct TrialUser: Equatable {
   }
 }
 
-/// A trial's units as they were written, and what systemd says of its timer.
+/// A trial's units as written, and the timer's state in systemd.
 struct TrialUnits {
   static let properties = "ActiveState,SubState,ActiveEnterTimestampMonotonic"
 
@@ -99,7 +99,7 @@ struct TrialUnits {
   let state: UnitState
   let now: MonotonicInstant
 
-  /// Seconds until the timer rings, rounded up; nil if it does not run, has rung, or says nothing usable.
+  /// Seconds until the timer elapses, rounded up; nil if it does not run, has elapsed, or has no readable time.
   var left: Int64? {
     guard state.isActive, state["SubState"] != "elapsed",
       let began = Int64(state["ActiveEnterTimestampMonotonic"]), began > 0, began < Int64.max / 1_000,
@@ -109,7 +109,7 @@ struct TrialUnits {
     return max(0, (end.milliseconds(since: now) + 999) / 1_000)
   }
 
-  /// Who has to sign in; nil: anybody.
+  /// The user who must sign in; nil: any user.
   var uid: UInt32? {
     let words = value("ExecStart", in: service)?.split(separator: " ") ?? []
     guard let option = words.firstIndex(of: "--uid"), option + 1 < words.count else { return nil }

@@ -8,15 +8,15 @@ import WorkerLink
 
 /// The conversation of a join.
 ///
-/// What is believed when: whoever answers is asked for certificates, which prove nothing. The one whose digest is the
-/// code's is the administrator's word. A second connection is verified by that certificate alone, name included, and only
-/// there the code's secret is sent.
+/// A first connection only gets the server's certificates, which are not trusted. The one whose digest is in the
+/// administrator's code becomes the only trusted certificate. A second connection is verified with that certificate,
+/// name included. The code's secret is sent only over the second connection.
 struct JoinCall {
-  /// Seconds that the service may hold a request, at most.
+  /// The longest time that the service may hold a request, in seconds.
   private static let greatestHold: Int64 = 20
-  /// Milliseconds for one request.
+  /// The longest time of one request, in milliseconds.
   private static let patience: Int64 = 35_000
-  /// Milliseconds between two tries while the network or the service is away.
+  /// The time between two attempts while the network or the service is out of reach, in milliseconds.
   private static let pause: Int64 = 2_000
 
   let server: ServerURL
@@ -24,13 +24,13 @@ struct JoinCall {
   let configuration: Configuration
   let interrupt: Interrupt
 
-  /// The certificate that the code names, as the service shows it.
+  /// The certificate that the code names, from the service.
   func anchor() throws(Failure) -> CertificateBundle {
     guard
       let shown = CertificateReader.shownChain(
         of: server, workerUser: configuration.workerUser, proxy: configuration.proxy)
     else { throw .join(.nothingShown(server.description)) }
-    // An authority stands above the service's own certificate; one that is its own authority stands alone.
+    // An authority's certificate comes after the service's own. A self-signed certificate comes alone.
     let candidates = code.anchor == .certificate ? Array(shown.prefix(1)) : shown
     guard let found = candidates.first(where: { Digest.areEqual(Digest.sha256($0), code.digest) }),
       let bundle = CertificateBundle(pem: CertificateChain.pem(found))
@@ -40,7 +40,7 @@ struct JoinCall {
 
   /// Asks until the computer has joined.
   ///
-  /// - Parameter waiting: for an administrator's approval, in milliseconds.
+  /// - Parameter waiting: the longest wait for an administrator's approval, in milliseconds.
   func run(_ note: JoinNote, by anchor: CertificateBundle, waiting: Int64) throws(Failure) -> JoinedComputer {
     let transport = WorkerTransport(
       settings: WorkerSettings(
@@ -51,7 +51,7 @@ struct JoinCall {
     var hasSaid = false
     while true {
       let wasSaid = hasSaid
-      // The first is told at once, so that whoever sits here knows what to wait for.
+      // The first state is printed at once, so that the user knows what the command waits for.
       switch try ask(request(note, hold: hasSaid ? Self.hold(until: end) : nil), transport, mayWait: hasSaid) {
       case .joined(let credential, let host, let application, let fleet)?:
         return try JoinedComputer(
@@ -71,14 +71,15 @@ struct JoinCall {
     }
   }
 
-  /// What the code's digest is of, and nothing else: the service's own word does not count. Nil for a code without one.
+  /// The administrators with the code's digest; nil for a code without a digest. Throws for others: the service's
+  /// answer alone does not count.
   private func anchored(_ told: FleetAnchor?) throws(Failure) -> FleetAnchor? {
     guard let digest = code.fleet else { return nil }
     guard let told, Digest.areEqual(told.digest, digest) else { throw .join(.otherAdministrators) }
     return told
   }
 
-  /// Seconds.
+  /// How long the service may hold the next request, in seconds.
   private static func hold(until end: MonotonicInstant) -> Int64 {
     min(greatestHold, max(1, end.milliseconds(since: .now()) / 1_000))
   }
@@ -90,7 +91,7 @@ struct JoinCall {
       body: JoinRequest(code: code.secret, name: note.computer, secret: note.secret).encoded())
   }
 
-  /// - Parameter mayWait: a network or a service that is away for a moment ends no wait.
+  /// - Parameter mayWait: whether to go on if network or service are out of reach for a moment.
   ///
   /// - Returns: nil if the service could not be asked.
   private func ask(_ request: HTTPRequest, _ transport: WorkerTransport, mayWait: Bool) throws(Failure) -> JoinReply? {
@@ -104,7 +105,7 @@ struct JoinCall {
     case 200, 202:
       do { return try JoinReply(parsing: reply.body) } catch { throw .service(.badReply(error)) }
     case 403, 404:
-      // A service without this route has no reason.
+      // A service without this route does not give a reason.
       guard let reason = (try? JSON.reason(in: reply.body)) ?? nil else { throw .service(.notFound) }
       throw .join(.refused(reason))
     case 429, 500...599:
@@ -115,16 +116,16 @@ struct JoinCall {
   }
 }
 
-/// What the service made of this computer.
+/// What the service has registered for this computer.
 struct JoinedComputer {
   let credential: String
   let host: String
-  /// The application's name, as it may be shown.
+  /// The application's name, which is safe to print.
   let application: String
-  /// Whose phones sign the list of users; nil: the service's own word is taken for it.
+  /// The administrators whose phones sign the list of users; nil: the service itself is trusted.
   let fleet: Fleet?
 
-  /// Looks at what is going to stand in files: a host that is not this computer's would be shown on phones.
+  /// Checks the values that will be written. Phones would show a wrong computer's name.
   init(
     credential: String, host: String, application: String, fleet: FleetAnchor?, as computer: String
   ) throws(Failure) {

@@ -48,7 +48,7 @@ struct JoinCommand: ParsableCommand {
     }
   }
 
-  /// - Returns: false if it had joined before.
+  /// - Returns: false if the computer had joined before.
   private func join() throws(Failure) -> Bool {
     let text = code == "-" ? readLine() ?? "" : code
     guard let code = JoinCode(text) else { throw .join(.badCode) }
@@ -71,7 +71,7 @@ struct JoinCommand: ParsableCommand {
     do throws(Failure) {
       joined = try call.run(note, by: anchor, waiting: (TimeSpan.seconds(wait) ?? 0) * 1_000)
     } catch {
-      // A refused secret must not be tried again with the next code.
+      // A refused secret must not be used again with the next code.
       if case .join(.refused) = error { JoinNote.forget(in: host.folder) }
       throw error
     }
@@ -80,7 +80,7 @@ struct JoinCommand: ParsableCommand {
     return true
   }
 
-  /// The helper keeps the list from then on.
+  /// Fetches the list of users. The helper keeps it from then on.
   ///
   /// - Returns: false if there is none yet.
   private func fetchUsers() -> Bool {
@@ -143,8 +143,8 @@ struct JoinCommand: ParsableCommand {
     JoinNote.forget(in: host.folder)
   }
 
-  /// Before the credential is there: no moment has the credential, and not whose phones sign its list. What is kept for
-  /// the credential of before stays beside it.
+  /// Keeps the signing administrators before the credential is written, so that the credential is never without them.
+  /// Those of the former credential stay too.
   private func keep(_ fleet: Fleet?, in state: RunFolder) throws(Failure) {
     guard let fleet else { return }
     do { _ = try fleet.write(in: state) } catch { throw .file(error) }
@@ -154,13 +154,13 @@ struct JoinCommand: ParsableCommand {
     Terminal.say("the list of users counts if \(Words.either(shown)) signs it by phone")
   }
 
-  /// The former credential's is kept until the next join: the helper may still ask for that credential's list, which it must
-  /// not take unsigned.
+  /// Removes the administrators of all other credentials. Those of the former credential stay until the next join: the
+  /// helper may still ask for its list, which it must not accept unsigned.
   private func forgetFleets(except credentials: [String?], in state: RunFolder) throws(Failure) {
     do { try Fleet.forget(except: credentials.compactMap { $0 }, in: state) } catch { throw .file(error) }
   }
 
-  /// - Parameter hasUsers: without the list nobody could sign in by phone.
+  /// - Parameter hasUsers: whether there is a list of users. Without it sign-in by phone would not work.
   private func offer(_ hasUsers: Bool) throws {
     guard hasUsers || !enable else { throw Failure.join(.notEnabled) }
     var arguments = ["--config=\(host.path)"] + (yes ? ["--yes"] : [])

@@ -4,19 +4,19 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// What a join needs to go on after it was broken off: the new credential's secret, which the service may know already.
+/// The new credential's secret, with which an interrupted join can go on. The service may already know it.
 struct JoinNote {
   private static let name = "joining"
 
   let server: String
-  /// ``JoinCode/digest(of:)``.
+  /// The code's digest, see ``JoinCode/digest(of:)``.
   let code: String
   let computer: String
   let secret: Secret
 
   private static func path(in folder: String) -> String { folder + "/" + name }
 
-  /// The note of the same join; a new one otherwise, which is on the disk before anything is sent.
+  /// The note of the same join. Otherwise a new one, which is on the disk before a request is sent.
   static func kept(
     in folder: String, server: ServerURL, code: JoinCode, computer: String
   ) throws(Failure) -> JoinNote {
@@ -27,7 +27,7 @@ struct JoinNote {
     {
       return JoinNote(server: server.description, code: digest, computer: computer, secret: Secret(secret))
     }
-    // The only form that both ways of signing take.
+    // Both signing schemes take only this form.
     guard let random = Digest.randomBytes(24) else { throw .service(.noRandomness) }
     let note = JoinNote(
       server: server.description, code: digest, computer: computer, secret: Secret(Base64.encode(random)))

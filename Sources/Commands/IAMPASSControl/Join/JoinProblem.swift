@@ -6,22 +6,22 @@ enum JoinProblem: Sendable, Equatable {
   case badCode
   case badName(String)
   case notEncrypted
-  /// It belongs to another service, or was set up by hand.
+  /// The computer belongs to another service, or was set up by hand.
   case setUpAlready(String)
-  /// Nobody showed a certificate.
+  /// The server did not send a certificate.
   case nothingShown(String)
-  /// Whoever answers shows another certificate than the code names.
+  /// The server sent another certificate than the code names.
   case otherCertificate(String)
-  /// The service tells other administrators, another application or another group than the code was made for.
+  /// The service names other administrators, another application or another group than the code.
   case otherAdministrators
-  /// The service's reason.
+  /// The service has refused. Has its reason.
   case refused(String)
   case notApproved(name: String, digits: String)
-  /// With the reason.
+  /// The list of users is not valid. Has the reason.
   case listRefused(String)
   /// No administrator's phone has signed the list of users.
   case listNotSigned
-  /// Joined, but without users nothing was switched on.
+  /// The computer has joined, but was not switched on because there are no users.
   case notEnabled
 
   var message: String {

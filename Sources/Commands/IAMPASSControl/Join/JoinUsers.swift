@@ -5,16 +5,16 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Fetches the service's list of users once, as the helper does it later.
+/// Fetches the service's list of users once, as the helper does later.
 struct JoinUsers {
-  /// Milliseconds for one page.
+  /// The longest time of one page, in milliseconds.
   private static let patience: Int64 = 15_000
 
   private let setup: HostSetup
 
   init(_ setup: HostSetup) { self.setup = setup }
 
-  /// - Returns: how many users there are.
+  /// - Returns: the number of users.
   func fetch(_ interrupt: Interrupt) throws(Failure) -> Int {
     let (client, credential) = try client(interrupt)
     let fleet: Fleet?

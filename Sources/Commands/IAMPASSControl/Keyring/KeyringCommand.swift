@@ -49,7 +49,7 @@ struct KeyringForget: ParsableCommand {
       try requireRoot()
       let kept = try host.sealedPasswords()
       guard !all else { return Terminal.say(try kept.forgetAllAndTell() ?? "no password is sealed") }
-      // All of them first: a mistyped name changes nothing.
+      // All names are checked first, so that a mistyped name changes nothing.
       let uids = try users.map { (text) throws(Failure) in try uid(text) }
       for (user, uid) in zip(users, uids) {
         Terminal.say(try kept.forgetOne(uid) ? "\(user): forgotten" : "\(user): no password is sealed")
@@ -66,7 +66,7 @@ struct KeyringForget: ParsableCommand {
 }
 
 extension SealedPasswords {
-  /// - Returns: whose were forgotten, in one line; nil if none was sealed.
+  /// - Returns: the users whose passwords were forgotten, in one line; nil if there were none.
   func forgetAllAndTell() throws(Failure) -> String? {
     let whose: [UInt32]
     do { whose = try forgetAll() } catch { throw .file(error) }
@@ -75,7 +75,7 @@ extension SealedPasswords {
     return "keyring: forgot the sealed \(word) of \(whose.map(Self.owner).joined(separator: ", "))"
   }
 
-  /// - Returns: whether it was sealed.
+  /// - Returns: whether there was a sealed password.
   func forgetOne(_ uid: UInt32) throws(Failure) -> Bool {
     do { return try forget(uid) } catch { throw .file(error) }
   }
@@ -88,7 +88,8 @@ extension HostOptions {
     }
   }
 
-  /// Without a configuration those in the usual folder. A configuration that cannot be read may name another one.
+  /// The sealed passwords; those in the default folder if there is no configuration. Throws if the configuration cannot
+  /// be read: it may name another folder.
   func sealedPasswords() throws(Failure) -> SealedPasswords {
     let folder: String
     do { folder = try Configuration(path: path).stateFolder } catch {

@@ -4,15 +4,15 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A phone that has just registered, on its way into `/etc/iampass/phones`.
+/// A phone that has just registered, and is to be written into `/etc/iampass/phones`.
 struct ArrivedPhone {
   let host: ConfiguredHost
   let user: EnrolledUser
   let proof: KeyProof
 
-  /// Pins the phone if its keys are proven, and says so, or why not.
+  /// Pins the phone if its keys are proven. Prints the result.
   ///
-  /// - Returns: the keys that were pinned; nil: none.
+  /// - Returns: the pinned keys; nil if none were.
   func pin() throws(Failure) -> PhoneKeys? {
     switch proof {
     case .untold:
@@ -35,7 +35,7 @@ struct ArrivedPhone {
     }
   }
 
-  /// Pins the phone again if it has other keys by now, such as a screen lock that was added in the same visit.
+  /// Pins the phone again if its keys have changed, such as by a screen lock that was added on the same page.
   func pinAgain(after pinned: PhoneKeys) throws(Failure) {
     guard case .link(let link) = proof, let told = try told(), !told.contains(where: { $0.keys == pinned }) else {
       return
@@ -49,7 +49,8 @@ struct ArrivedPhone {
     try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
   }
 
-  /// Nil, with the reason said, if the service does not answer: the phone is registered all the same.
+  /// The user's phones at the service; nil, with a printed reason, if it does not answer. The phone is registered in
+  /// any case.
   private func told() throws(Failure) -> [UserPhonesReply.Phone]? {
     do throws(Failure) {
       if let reply = try host.phones(of: user) { return reply.phones }

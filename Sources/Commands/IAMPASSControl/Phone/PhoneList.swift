@@ -25,7 +25,7 @@ struct PhoneList: ParsableCommand {
       let file = try host.pins.onFile { () throws(PinnedPhonesError) in try PinnedPhones(path: path) }
       var listed: [ListedPhone] = []
       var failure: Failure?
-      // A bad line hides its own user's phones, and no other's.
+      // A bad line hides only its own user's phones.
       for name in try user.map({ (text) throws(Failure) in [try UnixUsername(typed: text)] }) ?? file.users() {
         do throws(PinnedPhonesError) {
           listed += try file.phones(of: name).map { ListedPhone(user: name, phone: $0) }
@@ -37,7 +37,7 @@ struct PhoneList: ParsableCommand {
     }
   }
 
-  /// Whoever has a phone that is pinned here has no other.
+  /// The phones in the signed list. Users with a pinned phone have no other phones here.
   private func ofService(besides pinned: Set<UnixUsername>) throws(Failure) -> [ListedPhone] {
     guard let trust = (try? HostSetup(path: host.path))?.servicePhones else { return [] }
     let asked = try user.map { (text) throws(Failure) in try UnixUsername(typed: text) }
@@ -68,7 +68,7 @@ private struct ListedPhone {
 
   let user: UnixUsername
   let phone: PinnedPhone
-  /// Here; otherwise it is in the list that administrators' phones sign.
+  /// Whether the phone is pinned here. Otherwise it is in the list that administrators' phones sign.
   var isPinned = true
 
   var source: String { isPinned ? "file" : "service" }

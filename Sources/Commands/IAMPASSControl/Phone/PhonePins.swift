@@ -11,26 +11,26 @@ struct PhonePins {
 
   private var editor: PinnedPhonesEditor { PinnedPhonesEditor(path: path) }
 
-  /// Trusts a phone for the user from now on.
+  /// Adds a phone to the user's pinned phones.
   ///
-  /// - Parameter isOnly: the user's other phones are then trusted no more.
+  /// - Parameter isOnly: whether the user's other phones are removed.
   func pin(_ proven: ProvenPhone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
     try pin(proven.phone, for: user, isOnly: isOnly)
   }
 
-  /// - Parameter proven: of a ``ProvenPhone``.
+  /// - Parameter proven: the service's data of a ``ProvenPhone``.
   func pin(_ proven: UserPhonesReply.Phone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
     guard let phone = PinnedPhone(proven, since: Int64(time(nil))) else { throw .unusableKeys(user) }
     try onFile { () throws(PinnedPhonesError) in try editor.pin(phone, for: user, replacing: isOnly) }
   }
 
-  /// Names the other phones of the user that this computer goes on trusting: the service alone says whether the user has
-  /// more than one.
+  /// Prints the user's other phones that this computer still trusts. Only the service says whether the user has more
+  /// than one phone.
   func tellOthers(than proven: ProvenPhone, of user: UnixUsername) throws(Failure) {
     for phone in try phones(of: user) where phone.id != proven.phone.id {
       let name = phone.name.isEmpty ? "a phone without a name" : phone.name
       Terminal.complain("warning: still trusted for \(user): \(name), with the words \(phone.keys.words)")
-      // The id is the service's: what a shell could take for more than a word is not proposed to root.
+      // The service chose the id. An id that a shell could read as more than one word is not proposed to root.
       let next =
         phone.id.utf8.allSatisfy(Self.isPlain) ? "phone forget --phone \(phone.id) \(user)" : "phone list \(user)"
       Terminal.complain("hint: if \(user) does not have that phone any more: iampassctl \(next)")
@@ -69,9 +69,9 @@ extension HostOptions {
 extension ConfiguredHost {
   var pins: PhonePins { PhonePins(path: setup.place.phones) }
 
-  /// The user's phones with their keys, and how many the user may have, as the service tells them; nil if it does not tell
-  /// any: it is an older one or another maker's. The user must be known to be there, and the credential to be one that
-  /// manages.
+  /// The user's phones with their keys, and how many the user may have, from the service. Nil if the service does not
+  /// give them, because it is an older one or of another maker. Call it only for a user whom the service knows, and
+  /// with a management credential.
   func phones(of user: EnrolledUser) throws(Failure) -> UserPhonesReply? {
     do throws(Failure) {
       return try manage { (client, deadline) throws(ServiceError) in
@@ -85,7 +85,7 @@ extension ConfiguredHost {
     }
   }
 
-  /// Whether a phone that registers now can be pinned. An answer that does not count keeps no phone from registering.
+  /// Whether a phone that registers now can be pinned. A failed question does not keep a phone from registering.
   func tellsKeys(of user: EnrolledUser) throws(Failure) -> Bool {
     do throws(Failure) { return try phones(of: user) != nil } catch {
       if case .service = error { return false }
@@ -95,6 +95,6 @@ extension ConfiguredHost {
 }
 
 extension Failure {
-  /// - Parameter path: of the pinned phones.
+  /// - Parameter path: the path of the pinned phones.
   init(_ error: PinnedPhonesError, path: String) { self = .misconfigured(.phones(error, path: path), path: path) }
 }

@@ -14,7 +14,7 @@ struct PhoneTrustCommand: ParsableCommand {
       service could show others.
       """)
 
-  /// Times that the words may be typed.
+  /// How often the words may be typed.
   private static let tries = 3
 
   @OptionGroup var options: ManagementOptions
@@ -29,7 +29,7 @@ struct PhoneTrustCommand: ParsableCommand {
       let host = try ConfiguredHost(options)
       let user = try host.enrolledForSignIn(user)
       guard words != nil || Terminal.isInteractive else { throw Failure.wordsNeeded(user.name) }
-      // Says first whether the user is known and the credential accepted.
+      // This first checks that the service knows the user and accepts the credential.
       guard try host.hasPhone(user) else { throw Failure.noPhone(user.name) }
       guard let told = try host.phones(of: user)?.phones else { throw Failure.keysNotTold }
       guard !told.isEmpty else { throw Failure.noPhone(user.name) }
@@ -43,7 +43,8 @@ struct PhoneTrustCommand: ParsableCommand {
     }
   }
 
-  /// Under the role's name, with the administrator's as the phone's: it stands in the log and before the user's eyes.
+  /// Pins the phone under the role's name. The administrator's name takes the place of the phone's, because the log and
+  /// the user see it.
   private func trustAsLocum(_ proven: ProvenPhone, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
     guard let role = UnixUsername(validating: PinnedPhones.locum) else { throw .badUsername(PinnedPhones.locum) }
     let named = UserPhonesReply.Phone(

@@ -1,19 +1,21 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A registration link with a secret of this command's own behind it, by which the command knows the phone that opens it.
+/// A registration link followed by a secret of this command, by which the command recognizes the phone that opens the
+/// link.
 ///
-/// The secret stands in the link's fragment, which browsers and `iampass-phone` never send: the service does not learn it.
+/// The secret is in the link's fragment, which browsers and `iampass-phone` do not send. So the service does not get
+/// it.
 struct PinningLink {
   private static let marker = "/register/"
 
-  /// What is shown, with the fragment.
+  /// The link with the fragment, as it is shown.
   let text: String
   private let secret: Secret
   private let origin: String
   private let code: Secret
 
-  /// Nil for a link that is not `SERVER/register/CODE`: its page would not know what to do with the secret.
+  /// Nil for a link that is not `SERVER/register/CODE`: its page would not use the secret.
   init?(_ link: String, secret: Secret) {
     guard let start = Self.lastMarker(in: link),
       let server = try? ServerURL(String(decoding: link.utf8.prefix(start), as: UTF8.self))
@@ -41,7 +43,7 @@ struct PinningLink {
   /// Fresh random bytes for one link; nil if the kernel fails.
   static func drawSecret() -> Secret? { Digest.randomBytes(PhoneKeys.pinSecretSize).map { Secret(bytes: $0) } }
 
-  /// Whether whoever sent this MAC of the keys had the link.
+  /// Whether the sender of this MAC of the keys had the link.
   func proves(_ keys: PhoneKeys, by mac: String) -> Bool {
     let expected = keys.pinMAC(secret: secret, origin: origin, link: code)
     return Digest.areEqual(Array(expected.utf8), Array(mac.utf8))

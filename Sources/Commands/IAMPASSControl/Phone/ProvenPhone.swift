@@ -1,7 +1,7 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A phone whose keys are its own: the service alone cannot make one.
+/// A phone whose keys are proven to be its own. The service alone cannot forge one.
 struct ProvenPhone {
   let phone: UserPhonesReply.Phone
 
@@ -13,7 +13,7 @@ struct ProvenPhone {
 
   /// Nil unless these are the six words that the phone shows.
   ///
-  /// - Parameter words: as a person types them, in either case and with any white space.
+  /// - Parameter words: the words as typed, in upper or lower case and with any white space.
   init?(_ phone: UserPhonesReply.Phone, words: String) {
     let typed = words.lowercased().split(whereSeparator: \.isWhitespace).joined(separator: " ")
     guard Digest.areEqual(Array(typed.utf8), Array(phone.keys.words.utf8)) else { return nil }

@@ -1,16 +1,16 @@
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A registration link as it is shown, and what proves the keys of the phone that opens it.
+/// A registration link to show, and how the keys of the phone that opens it are proven.
 struct RegistrationOffer {
   let text: String
   let proof: KeyProof
 
   /// - Parameters:
-  ///   - server: the configuration's. A phone signs for the address at which it was registered.
+  ///   - server: the configuration's `server`. A phone signs for the address at which it was registered.
   ///   - isPinned: whether the command can check the phone's keys, and pin them.
   ///   - isVerified: whether sign-ins need a pinned phone.
-  /// - Throws: ``Failure/linkElsewhere(_:_:)`` if a phone that is, or has to be, pinned would register elsewhere.
+  /// - Throws: ``Failure/linkElsewhere(_:_:)`` if a phone that is or must be pinned would register at another address.
   init(_ link: String, server: ServerURL, isPinned: Bool, isVerified: Bool) throws(Failure) {
     if isPinned || isVerified, (try? server.ownAddress(link)) == nil { throw .linkElsewhere(link, server) }
     guard isPinned else {
@@ -35,8 +35,8 @@ extension ConfiguredHost {
       link, server: try server(), isPinned: isPinned, isVerified: setup.configuration.approvals == .verified)
   }
 
-  /// Throws if the service says that its phones are registered elsewhere: they sign for that address, and no sign-in here
-  /// takes them. An older service does not tell.
+  /// Throws if the service says that its phones are registered at another address: they sign for that address, so their
+  /// approvals are not valid here. An older service does not say it.
   func requireOwnPhones() throws(Failure) {
     let server = try server()
     if let address = try announcement()?.address, address.origin != server.origin {

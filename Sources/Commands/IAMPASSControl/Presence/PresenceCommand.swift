@@ -21,7 +21,7 @@ extension BluetoothAddress {
   }
 }
 
-/// The bound phones, and the bonds that BlueZ has.
+/// The file of bound phones, and BlueZ's bonds.
 struct PresenceFiles {
   let boundPath: String
   let bondsFolder: String
@@ -39,7 +39,7 @@ struct PresenceFiles {
     do { return try BondedDevice.all(in: bondsFolder) } catch { throw .file(error) }
   }
 
-  /// Nil if BlueZ has no bond of this adapter with the phone.
+  /// The bond; nil if BlueZ has no bond of this adapter with the phone.
   func bond(adapter: BluetoothAddress, phone: BluetoothAddress) throws(Failure) -> BondedDevice? {
     do { return try BondedDevice.read(adapter: adapter, address: phone, in: bondsFolder) } catch { throw .file(error) }
   }

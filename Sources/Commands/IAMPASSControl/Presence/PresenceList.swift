@@ -26,7 +26,7 @@ struct PresenceList: ParsableCommand {
   }
 }
 
-/// A bond, a bound phone, or both in one.
+/// A bond, a bound phone, or both.
 struct PairedPhone {
   static let head = ["ADDRESS", "NAME", "ADAPTER", "KEY", "USER", "STATE"]
 

@@ -12,17 +12,17 @@ enum PresenceProblem: Sendable, Equatable {
   case notBonded(BluetoothAddress)
   /// Two adapters of this computer have a bond with it.
   case severalAdapters(BluetoothAddress)
-  /// Nobody compared digits when the phone was paired.
+  /// Digits were not compared when the phone was paired.
   case keyNotAuthenticated(BluetoothAddress)
   case boundToAnother(BluetoothAddress, UnixUsername)
   case notBound(BluetoothAddress)
   case nothingBound
-  /// The key was replaced while the phone was asked.
+  /// The key was replaced while the phone was looked for.
   case keyChanged(BluetoothAddress)
   case badFile(BoundPhonesError, path: String)
-  /// Nobody listens at the probe's socket, with errno.
+  /// There is no listener at the probe's socket. Has errno.
   case noProbe(path: String, Int32)
-  /// It answered garbage, or not in time.
+  /// The probe's answer was not valid, or did not come in time.
   case probeFailed
   /// A look that did not find the phone.
   case notNear(BluetoothAddress, ProbeAnswer, adapter: BluetoothAddress)

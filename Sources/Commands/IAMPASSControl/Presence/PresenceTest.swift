@@ -13,7 +13,7 @@ struct PresenceTest: ParsableCommand {
       With an ADDRESS it looks for that paired device, bound or not.
       """)
 
-  /// Between two rounds, in milliseconds. The probe leaves a phone alone for 2.5 s after a look.
+  /// The time between two rounds, in milliseconds. The probe does not look for a phone again within 2.5 s.
   private static let pause: Int64 = 3_000
 
   @OptionGroup var options: PresenceOptions
@@ -55,7 +55,7 @@ struct PresenceTest: ParsableCommand {
     return bonds.map { LookedForPhone($0) }
   }
 
-  /// A changed bond is not looked for: the helper does not either.
+  /// Looks for the phone, unless its bond has changed. The helper does the same.
   private func look(
     _ phone: LookedForPhone, _ files: PresenceFiles, _ interrupt: Interrupt
   ) throws(Failure) -> ProbeReply {
@@ -83,7 +83,7 @@ struct PresenceTest: ParsableCommand {
   }
 }
 
-/// A bound phone, or a bonded device that is bound to nobody.
+/// A bound phone, or a bonded device that is not bound.
 private struct LookedForPhone {
   let user: UnixUsername?
   let adapter: BluetoothAddress
@@ -109,7 +109,7 @@ extension ProbeAnswer {
     }
   }
 
-  /// Why nothing is known.
+  /// Why the phone's presence is not known.
   var reason: String? {
     if case .unknown(let reason) = self { return reason }
     return nil

@@ -66,7 +66,7 @@ struct PresenceUse: ParsableCommand {
     }
   }
 
-  /// The phone names the request's purpose. The session that the approval opens is ended at once.
+  /// Asks the user's phone, which shows the request's purpose. The session of the approval is ended at once.
   private func askUser(_ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
     let configuration = host.setup.configuration
     let context = SignInContext(
@@ -79,7 +79,7 @@ struct PresenceUse: ParsableCommand {
     question.end(active.remote)
   }
 
-  /// The key is pinned only if it still is the one with which the phone was found.
+  /// Binds the phone. Its key is pinned only if it is still the one with which the phone was found.
   private func bind(_ device: BondedDevice, to user: UnixUsername, _ files: PresenceFiles) throws(Failure) {
     let lock = try AdminLock(folder: options.host.folder)
     defer { withExtendedLifetime(lock) {} }

@@ -4,16 +4,17 @@ import Glibc
 import HostSystem
 import PresenceLink
 
-/// A question to the probe, which looks for one phone.
+/// Asks the probe to look for one phone.
 struct ProbeCall {
   static let path = ProbeRequest.socket
-  /// Milliseconds. A look takes 8 s at most, and one of the helper's may come first, with a phone's rest after it.
+  /// The longest wait for an answer, in milliseconds. A look takes 8 s at most. One of the helper's looks may come
+  /// first, with a pause for the phone after it.
   private static let patience: Int64 = 25_000
 
   let path: String
   let interrupt: Interrupt
 
-  /// - Throws: if the probe does not answer, or Ctrl-C came. What it found is returned, whatever it is.
+  /// - Throws: if the probe does not answer, or if the user pressed Ctrl-C. Any result of the look is returned.
   func look(_ request: ProbeRequest) throws(Failure) -> ProbeReply {
     let descriptor = try connect()
     defer { close(descriptor) }
@@ -37,7 +38,7 @@ struct ProbeCall {
   private func connect() throws(Failure) -> Int32 {
     let descriptor = iampass_connect_packets(path)
     guard descriptor >= 0 else { throw .presence(.noProbe(path: path, errno)) }
-    // systemd listens for it. Anyone else's answer is worth nothing.
+    // systemd listens for the probe, as root. Answers of other users do not count.
     guard iampass_peer(descriptor).uid == 0 else {
       close(descriptor)
       throw .presence(.noProbe(path: path, EPERM))

@@ -2,7 +2,7 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// The command that has other computers make codes. It runs at this terminal, and its standard output is read here.
+/// The command that makes other computers create codes. It runs at this terminal, and its standard output is read here.
 struct CodeCarrier {
   enum End: Equatable {
     case exited(Int32)
@@ -11,11 +11,11 @@ struct CodeCarrier {
     case tooLate
   }
 
-  /// Milliseconds: many computers, one after the other.
+  /// The longest time in milliseconds. The command may ask many computers one after the other.
   private static let patience: Int64 = 3_600_000
-  /// Milliseconds that it has after Ctrl-C, and after the end of its output.
+  /// The time that the command has to end after Ctrl-C, and after the end of its output, in milliseconds.
   private static let grace: Int64 = 10_000
-  /// Bytes.
+  /// The greatest length of a line in bytes.
   private static let greatestLine = 1_048_576
 
   let words: [String]
@@ -34,7 +34,7 @@ struct CodeCarrier {
     reading: while true {
       let left = deadline.milliseconds(since: .now())
       guard left > 0 else { break }
-      // A signal that has come stays there.
+      // A signal that has come stays pending.
       switch isInterrupted ? Self.wait(left, ends[0]) : interrupt.wait(milliseconds: left, input: ends[0]) {
       case .timeOver: break reading
       case .interrupted:
@@ -57,12 +57,12 @@ struct CodeCarrier {
     return poll(&entry, 1, Int32(milliseconds)) > 0 ? .input : .timeOver
   }
 
-  /// What was read, line by line.
+  /// Splits the input into lines.
   private struct Lines {
     private var rest: [UInt8] = []
     private var buffer = [UInt8](repeating: 0, count: 65_536)
 
-    /// False at the end.
+    /// Reads and passes on complete lines; false at the end.
     mutating func read(_ descriptor: Int32, _ take: (String) -> Void) -> Bool {
       let count = Glibc.read(descriptor, &buffer, buffer.count)
       if count < 0 { return errno == EINTR }

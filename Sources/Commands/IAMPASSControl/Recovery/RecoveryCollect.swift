@@ -14,7 +14,7 @@ struct RecoveryCollect: ParsableCommand {
       saw sealed texts only. A computer whose codes did not come needs new ones.
       """)
 
-  /// What stands for the key.
+  /// The placeholder for the key.
   private static let place = "{key}"
 
   @Flag(help: "Show them also where standard output is not a terminal.") var anyOutput = false
@@ -32,7 +32,7 @@ struct RecoveryCollect: ParsableCommand {
       var collected = CollectedCodes(opener: opener)
       let words = command.map { $0.replacing(Self.place, with: opener.receiver.text) }
       let end = try CodeCarrier(words: words).run(interrupt) { collected.take($0) }
-      // Whatever the end: the computers that these came from have no others any more.
+      // The codes are shown however the command ended: their computers no longer have others.
       collected.show()
       try judge(collected, end)
     }
@@ -55,27 +55,27 @@ struct RecoveryCollect: ParsableCommand {
   }
 }
 
-/// What has come so far.
+/// The codes that have arrived so far.
 struct CollectedCodes {
-  /// Texts that are looked at.
+  /// The most texts that are opened.
   private static let greatestCount = 10_000
-  /// Characters of a line that has no codes.
+  /// The most characters that are shown of a line without codes.
   private static let greatestShown = 500
 
   let opener: SealedCodes.Opener
   private var seen: Set<String> = []
   private var sets: [SealedCodes] = []
-  /// Texts for another key, or that somebody changed.
+  /// The number of texts for another key, and of changed texts.
   private(set) var unopened = 0
   var computers: Set<String> { Set(sets.map(\.computer)) }
 
   init(opener: SealedCodes.Opener) { self.opener = opener }
 
-  /// A line without a sealed text is the command's own word, for the person at the terminal.
+  /// Takes a line. A line without a sealed text is the command's own message, and is shown.
   mutating func take(_ line: String) {
     let texts = SealedCodes.texts(in: line)
     if texts.isEmpty { Terminal.complain(DisplayText.sanitized(line, limit: Self.greatestShown)) }
-    // Tools may print a text twice.
+    // A tool may print a text twice.
     for text in texts where seen.count < Self.greatestCount && seen.insert(text).inserted {
       if let opened = opener.opened(text) { sets.append(opened) } else { unopened += 1 }
     }
@@ -89,7 +89,7 @@ struct CollectedCodes {
   }
 }
 
-/// Why codes of several computers are not there.
+/// Why codes of several computers are missing.
 enum CollectProblem: Sendable, Equatable {
   case badKey
   case noPlaceForKey

@@ -108,7 +108,8 @@ struct RecoveryRevoke: ParsableCommand {
 }
 
 extension HostOptions {
-  /// A configuration that cannot be read may name another folder than the usual one: then nothing is looked at.
+  /// The recovery codes. Throws if the configuration cannot be read, because it may name another folder than the
+  /// default.
   func recoveryCodes() throws(Failure) -> RecoveryCodes {
     RecoveryCodes(state: RunFolder(path: try configuration().stateFolder))
   }

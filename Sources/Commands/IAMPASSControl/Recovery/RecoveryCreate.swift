@@ -37,7 +37,7 @@ struct RecoveryCreate: ParsableCommand {
         } else {
           Self.show(drawn.codes)
         }
-        // Codes that were not shown whole would be lost.
+        // Codes that were not completely shown would be lost.
         if let number = Terminal.outputError { throw Failure.outputLost(number) }
         if interrupt.isPending() { throw Failure.interruptedUnchanged }
         try keep(drawn.set, codes)
@@ -47,14 +47,15 @@ struct RecoveryCreate: ParsableCommand {
     }
   }
 
-  /// Two commands at once would take each other's uses away. Nobody sits at a prompt while the lock is held.
+  /// Keeps the set under the lock: two commands at once would remove each other's uses. No prompt waits while the lock
+  /// is held.
   private func keep(_ set: RecoverySet, _ codes: RecoveryCodes) throws {
     let lock = try AdminLock(folder: host.folder)
     defer { withExtendedLifetime(lock) {} }
     try codes.keep(set)
   }
 
-  /// Codes of a user without a token are never taken.
+  /// Throws for a user without a token, whose codes would never be accepted.
   private func requireToken(of user: SystemUser) throws(Failure) {
     let token: Secret?
     do throws(Misconfiguration) {

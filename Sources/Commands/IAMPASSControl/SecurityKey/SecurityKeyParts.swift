@@ -6,7 +6,7 @@ import HostState
 import HostSystem
 import PAMStacks
 
-/// What `enable` is to do about security keys.
+/// What `enable` should do about security keys.
 enum SecurityKeyChoice: EnumerableFlag {
   case securityKey, securityKeySecond, noSecurityKey
 
@@ -19,42 +19,42 @@ enum SecurityKeyChoice: EnumerableFlag {
   }
 }
 
-/// The profile `iampass-key`, which is written here: it names the services, and pam-auth-update knows no such choice.
+/// The profile `iampass-key`, which this command writes, because it names the services. pam-auth-update has no such
+/// choice.
 enum SecurityKeyParts {
   static let name = "iampass-key"
   private static let path = "/usr/share/pam-configs/iampass-key"
   private static let update = "/usr/sbin/pam-auth-update"
   private static let module = "pam_u2f.so"
 
-  /// The profile as it is, to be put back.
+  /// The profile before the change, to be restored.
   struct Before {
     let text: [UInt8]?
 
     init() { text = try? SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024) }
   }
 
-  /// Stops before anything is changed.
+  /// Throws if a part is missing, before a change is made.
   static func requireParts() throws(Failure) {
     guard ModuleFile.find(module) != nil else { throw .keyModuleMissing }
   }
 
-  /// As it was written; nil if there is none.
+  /// The written profile; nil if there is none.
   static var profile: SecurityKeyProfile? {
     Before().text.flatMap { SecurityKeyProfile(parsing: String(decoding: $0, as: UTF8.self)) }
   }
 
-  /// Which place the profile gives to the key; nil if there is none.
+  /// The key's place in the profile; nil if there is no profile.
   static var place: SecurityKeyProfile.Place? { profile?.place }
 
-  /// Whether PAM asks some users for a key besides, and this user is one of them. A list that cannot be read names
-  /// everybody.
+  /// Whether PAM also asks this user for a key. If the list cannot be read, this is true for all users.
   static func isRequired(of user: UnixUsername, folder: String) -> Bool {
     guard place == .second else { return false }
     guard let counts = try? SecurityKeyFiles(folder: folder).counts() else { return true }
     return counts.contains { UnixUsername(validating: $0.user) == user }
   }
 
-  /// The lines that a choice adds; nil if a key has its place already. Services change no numbers.
+  /// The lines that a choice adds; nil if the key already has its place. A change of services does not change jumps.
   static func planned(_ choice: SecurityKeyChoice?, folder: String) -> SecurityKeyProfile? {
     guard place == nil, choice == .securityKey || choice == .securityKeySecond else { return nil }
     let files = SecurityKeyFiles(folder: folder)
@@ -63,7 +63,7 @@ enum SecurityKeyParts {
       uids: (try? files.holders())?.uids ?? [])
   }
 
-  /// - Parameter choice: nil: as it is, for services that may have changed.
+  /// - Parameter choice: nil keeps the key's place, and writes the services again.
   static func settle(_ choice: SecurityKeyChoice?, services: [String], folder: String) throws(Failure) {
     let place: SecurityKeyProfile.Place
     switch choice {
@@ -82,9 +82,9 @@ enum SecurityKeyParts {
     if choice != nil { say(profile, files) }
   }
 
-  /// Has PAM ask for a key whom the files name, where it is the second factor.
+  /// Makes PAM ask the users in the files for a key, if it is the second factor.
   ///
-  /// - Parameter user: who needs no key any more.
+  /// - Parameter user: a user who no longer needs a key.
   static func renew(_ files: SecurityKeyFiles, without user: UnixUsername? = nil) throws(Failure) {
     guard let profile, profile.place == .second, profile.mapping == files.mapping else { return }
     try write(profile.requiring(try holders(files, .second, without: user)))
@@ -110,14 +110,14 @@ enum SecurityKeyParts {
       Terminal.complain(
         "\(PAMProfiles.folder)/common-auth needs these lines \(place), which pam-auth-update did not write:")
       for line in profile.text.split(separator: "\n") where line.hasPrefix("\t") {
-        // pam-auth-update makes a number of "end", a word that libpam does not know.
+        // pam-auth-update replaces "end" by a number. libpam does not know the word.
         Terminal.complain("  auth \(line.dropFirst().replacing("success=end", with: "success=done"))")
       }
       throw .profilesNotOn
     }
   }
 
-  /// Leaves keys registered.
+  /// Switches the profile off. Keys stay registered.
   static func switchOff() throws(Failure) {
     guard Before().text != nil || isInStack else { return }
     try run("--disable")
@@ -147,7 +147,7 @@ enum SecurityKeyParts {
     stack.contains { $0.moduleName == "pam_u2f" && $0.arguments.contains("origin=\(SecurityKeyFiles.origin)") }
   }
 
-  /// pam-auth-update leaves a file alone that was edited, and says nothing.
+  /// Whether the profile's lines are in the stack: pam-auth-update silently skips an edited file.
   private static func isInStack(_ profile: SecurityKeyProfile) -> Bool {
     isInStack && (profile.place == .instead || StackJudgement.uidsOnLists(stack) == Set(profile.uids))
   }

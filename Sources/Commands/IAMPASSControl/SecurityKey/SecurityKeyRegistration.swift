@@ -4,12 +4,12 @@ import HostDoctor
 import HostState
 import HostSystem
 
-/// Registers a user's security key by pamu2fcfg(1), and takes all keys of a user away.
+/// Registers a user's security key with pamu2fcfg(1), and removes all keys of a user.
 struct SecurityKeyRegistration {
   private static let program = "/usr/bin/pamu2fcfg"
-  /// Longer than keys wait for a finger, and for two PINs.
+  /// The longest wait in seconds. It is longer than keys wait for a touch, plus two PINs.
   private static let patience: Int64 = 120
-  /// Bytes of one key's line.
+  /// The greatest length of one key's line in bytes.
   private static let greatestLength = 4_096
 
   let host: HostOptions
@@ -23,7 +23,7 @@ struct SecurityKeyRegistration {
     let words = [
       Self.program, "--username=\(name)", "--origin=\(SecurityKeyFiles.origin)", "--appid=\(SecurityKeyFiles.origin)",
     ]
-    // It asks for a key's PIN at the terminal.
+    // The program asks for a key's PIN at the terminal.
     let answer = Program.run(words, seconds: Self.patience, atTerminal: true)
     guard let answer, answer.status == 0 else { throw .keyNotRegistered(name) }
     guard let line = answer.output.split(separator: "\n").map(String.init).last(where: { isRegistration($0, of: name) })
@@ -52,7 +52,8 @@ struct SecurityKeyRegistration {
     Terminal.say(had ? "\(name): security keys removed here" : "\(name): had no security key here")
   }
 
-  /// `USER:HANDLE,KEY,TYPE,OPTIONS`: one key, and nothing that the mapping would read as another line or user.
+  /// Whether the line is `USER:HANDLE,KEY,TYPE,OPTIONS` with one key. It must not have text that the mapping would read
+  /// as another line or user.
   private func isRegistration(_ line: String, of user: UnixUsername) -> Bool {
     guard line.hasPrefix(user.text + ":"), line.utf8.count <= Self.greatestLength else { return false }
     let key = line.dropFirst(user.text.count + 1)
@@ -63,7 +64,7 @@ struct SecurityKeyRegistration {
 }
 
 extension HostOptions {
-  /// PAM's line first: whoever it asks for a key must have one.
+  /// Removes the user's keys. PAM's line is changed first: a user whom it asks for a key must have one.
   @discardableResult
   func removeSecurityKeys(of user: UnixUsername) throws(Failure) -> Bool {
     let files = SecurityKeyFiles(folder: folder)

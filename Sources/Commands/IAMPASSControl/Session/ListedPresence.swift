@@ -2,7 +2,7 @@ import CommandSupport
 import HostState
 import HostSystem
 
-/// The list below the sessions: whose phones are looked for by Bluetooth, and what is known of them.
+/// The list below the sessions: users whose phones are looked for by Bluetooth, and the state of each.
 enum ListedPresence {
   static let head = ["USER", "PHONE", "SINCE"]
 
@@ -10,7 +10,7 @@ enum ListedPresence {
     [presence.user.text, words(presence.state), Span.text(now - presence.since)]
   }
 
-  /// Says nothing if no phone is looked for.
+  /// Prints nothing if no phone is looked for.
   static func show(_ presence: [UserPresence]) {
     guard !presence.isEmpty else { return }
     Terminal.say("")

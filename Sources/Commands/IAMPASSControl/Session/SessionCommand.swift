@@ -54,7 +54,7 @@ struct SessionCommand: ParsableCommand {
         let session = try records.session(beginning: id)
         guard records.helperIsThere else { throw Failure.helperNotThere }
         try records.end(session)
-        // Nobody watches a sudo or su, so nobody can tell its processes from others.
+        // A sudo or su is not watched, so its processes are not known.
         let isWatched = session.record.binding != nil
         Terminal.say(
           "\(session.record.publicName): " + (isWatched ? "ended" : "ended at the service; what runs under it goes on"))
@@ -65,14 +65,14 @@ struct SessionCommand: ParsableCommand {
 
 /// The records in the run folder, with the helper's notes.
 struct RecordedSessions {
-  /// Seconds that the helper may take: what does not end by itself is killed after five.
+  /// How long the helper may take, in seconds. Processes that do not end by themselves are killed after five.
   private static let patience = 15
 
   let setup: HostSetup
   let ledger: SessionLedger
   private let notes: WatchNotes
   let helperIsThere: Bool
-  /// What the helper knows of users' phones; nothing if it does not run.
+  /// The helper's states of users' phones; empty if the helper does not run.
   let presence: [UserPresence]
 
   init(_ options: HostOptions) throws(Failure) {
@@ -90,13 +90,13 @@ struct RecordedSessions {
     Terminal.complain("hint: systemctl start iampass-helper")
   }
 
-  /// The oldest first.
+  /// All sessions, oldest first.
   func all() throws(Failure) -> [RecordedSession] {
     let ids: [String]
     do { ids = try ledger.ids() } catch { throw .records(error) }
     var sessions: [RecordedSession] = []
     for id in ids {
-      // A record that disappears in the meantime, or is damaged, is left out. The helper's log names damaged records.
+      // A record that was removed meanwhile, or is damaged, is left out. The helper logs damaged records.
       guard let record = try? ledger.read(id) else { continue }
       let note = (try? notes.read(id)) ?? nil
       sessions.append(RecordedSession(record: record, note: note))
@@ -111,7 +111,7 @@ struct RecordedSessions {
     return first
   }
 
-  /// Has the helper end a session, and waits until it has.
+  /// Makes the helper end a session, and waits for the end.
   func end(_ session: RecordedSession) throws(Failure) {
     let id = session.record.id
     do {
@@ -130,12 +130,13 @@ struct RecordedSession {
   let record: SessionRecord
   let note: WatchNote?
 
-  /// By the name that logs, the service and the phone have, or by the record's file.
+  /// Whether the session's name, or its record's file name, begins with this text. Logs, service and phone use the
+  /// session's name.
   func isNamed(_ beginning: String) -> Bool {
     record.publicName.hasPrefix(beginning) || record.id.hasPrefix(beginning)
   }
 
-  /// Its host has closed it, and the helper watches nothing that runs on of it.
+  /// Whether the session's host has closed it, and the helper does not watch processes that run on.
   private var isEnding: Bool { record.isReleased && note?.isRunningOn != true }
 
   private var isWatched: Bool {
@@ -148,13 +149,13 @@ struct RecordedSession {
     return note?.status?.word ?? (record.binding == nil ? "not watched" : "unknown")
   }
 
-  /// Seconds that the status has been what it is.
+  /// How long the session has had this status, in seconds.
   private var age: Int64 { max(0, BootTime.seconds() - (note?.since ?? record.created)) }
 
   var nextCheck: String {
     guard isWatched, let note else { return "-" }
     if let since = note.unansweredSince {
-      // The longest that a busy service may put the helper off, spread by a fifth.
+      // This is the longest time that a busy service may delay the helper, spread by a fifth.
       return "within 6m, unanswered for \(Span.text(BootTime.seconds() - since))"
     }
     return note.asking == .held ? "when it changes" : "within 6s"
@@ -171,7 +172,7 @@ struct RecordedSession {
 
   var json: JSON { json(presence: []) }
 
-  /// - Parameter presence: of all users.
+  /// - Parameter presence: the states of all users.
   func json(presence: [UserPresence]) -> JSON {
     let phones = presence.first { $0.user == record.user }
     return .object([
@@ -193,7 +194,7 @@ struct RecordedSession {
 
 /// Durations for people.
 enum Span {
-  /// `42s`, `7m`, `3h12m`, `2d4h`.
+  /// A duration such as `42s`, `7m`, `3h12m` or `2d4h`.
   static func text(_ seconds: Int64) -> String {
     switch max(0, seconds) {
     case let time where time < 60: "\(time)s"

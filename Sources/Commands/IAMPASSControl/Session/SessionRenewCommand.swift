@@ -44,7 +44,7 @@ extension RecordedSessions {
     }
     let user = try host.enrolledForSignIn(record.user.text)
     let duration = host.setup.configuration.sessionDuration
-    // The phone names the request's purpose: its approval does not count for a sign-in or a command.
+    // The phone shows the request's purpose, so the approval does not count for a sign-in or a command.
     let context = SignInContext(
       host: Self.hostName(), service: "\(record.service): stay signed in", user: record.user.text, tty: record.tty,
       remoteHost: record.remoteHost)
@@ -63,7 +63,7 @@ extension RecordedSessions {
 
   static func hostName() -> String? {
     var name = [CChar](repeating: 0, count: 256)
-    // One place is left for the final zero, which gethostname leaves out of a name that is too long.
+    // One byte is left for the final zero, which gethostname omits if the name is too long.
     guard gethostname(&name, name.count - 1) == 0 else { return nil }
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }

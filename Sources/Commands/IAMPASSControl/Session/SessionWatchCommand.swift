@@ -11,7 +11,7 @@ extension SessionCommand {
       discussion: "Begins with those that are there. A line a change: the time, what happened, and whose session it is."
     )
 
-    /// Between two looks, in milliseconds.
+    /// The time between two looks, in milliseconds.
     private static let interval: Int64 = 250
 
     @OptionGroup var host: HostOptions
@@ -28,7 +28,7 @@ extension SessionCommand {
           for change in SessionChange.between(seen, now) { say(change) }
           seen = Dictionary(now.map { ($0.record.id, $0) }) { first, _ in first }
         } while Terminal.outputError == nil && interrupt.wait(milliseconds: Self.interval) != .interrupted
-        // Stopping it is how it ends.
+        // Ctrl-C is the normal end of this command.
       }
     }
 
@@ -40,11 +40,11 @@ extension SessionCommand {
 
 /// What happened to a session between two looks.
 struct SessionChange {
-  /// `opened`, `ended`, or the status that it has now.
+  /// `opened`, `ended`, or the new status.
   let word: String
   let session: RecordedSession
 
-  /// The oldest session's first.
+  /// The changes, those of the oldest session first.
   static func between(_ before: [String: RecordedSession], _ now: [RecordedSession]) -> [SessionChange] {
     let there = Set(now.map(\.record.id))
     let ended = before.values.filter { !there.contains($0.record.id) }
@@ -69,7 +69,7 @@ struct SessionChange {
 }
 
 enum ClockTime {
-  /// The local time, `17:04:09`.
+  /// The local time, such as `17:04:09`.
   static func now() -> String {
     var time = time(nil)
     var parts = tm()
@@ -77,7 +77,7 @@ enum ClockTime {
     return [parts.tm_hour, parts.tm_min, parts.tm_sec].map { $0 < 10 ? "0\($0)" : "\($0)" }.joined(separator: ":")
   }
 
-  /// The local date and time, `2026-05-31 17:04:09`.
+  /// The local date and time, such as `2026-05-31 17:04:09`.
   ///
   /// - Parameter seconds: Unix time.
   static func date(_ seconds: Int64) -> String {

@@ -5,31 +5,31 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// What is to be set up: from options, the files that are there, and the terminal.
+/// The values to set up: from options, existing files and the terminal.
 struct SetupAnswers {
   let configuration: Configuration
   let server: ServerURL
   let credential: ServiceCredential
-  /// What the credential's file says that its service must do.
+  /// What the credential's file requires of the service.
   let credentialPins: ReplyPins
-  /// `--unsigned`: what this computer required until now need not be.
+  /// `--unsigned`: this computer gives up its former requirements.
   let givesUpPins: Bool
-  /// As it will stand in the configuration; nil: as it stands there now.
+  /// The new `ca_file` of the configuration; nil: it stays.
   let newAuthority: String?
-  /// What a join has learned; nil for a setup by hand.
+  /// The result of a join; nil for a setup by hand.
   let joining: JoinedAuthority?
 
   /// The authority of a service that this computer joins.
   struct JoinedAuthority {
     /// Nil: the system's authorities.
     let certificates: CertificateBundle?
-    /// Where they are to be written.
+    /// The file to write them to.
     let path: String
     /// Whether administrators' phones sign the list of users, with the keys of users' phones in it.
     let isSigned: Bool
   }
 
-  /// What a join has learned. The service signs all that it says.
+  /// Makes the answers of a join. The service must sign all its replies.
   init(configuration: Configuration, server: ServerURL, credential: ServiceCredential, authority: JoinedAuthority) {
     self.configuration = configuration
     self.server = server
@@ -52,7 +52,7 @@ struct SetupAnswers {
     joining = nil
   }
 
-  /// An unusable file is for the admin to look at, not to be overwritten.
+  /// The configuration. Throws if it is not valid: the administrator must look at it, and it is not overwritten.
   static func configuration(at path: String) throws(Failure) -> Configuration {
     do { return try Configuration(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return Configuration() }
@@ -60,7 +60,7 @@ struct SetupAnswers {
     }
   }
 
-  /// Nil where there are none yet, or an empty file.
+  /// The credential; nil if there is none yet, or if the file is empty.
   static func credential(at path: String) throws(Failure) -> ServiceCredential? {
     do { return try ServiceCredential(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return nil }
@@ -105,11 +105,11 @@ struct SetupAnswers {
     }
     guard Self.isPlain(Array(id.utf8)) else { throw .badApplicationID }
     if let file {
-      // The host is that of the credential in the file, and of no other.
+      // The computer's name in the file belongs only to the credential in the file.
       let host = id == file.applicationID ? file.host : nil
       return ServiceCredential(applicationID: id, secret: file.secret, host: host)
     }
-    // With an id on the command line, the secret is asked for again.
+    // If the id was given on the command line, the secret is asked for again.
     if command.applicationID == nil, let known { return known }
     guard let prompt else { throw .missingOption("--secret-file") }
     let secret = try prompt.secret("Application secret (not shown): ")
@@ -117,20 +117,20 @@ struct SetupAnswers {
     return ServiceCredential(applicationID: id, secret: secret)
   }
 
-  /// What the credentials file takes: printable, without spaces, of bounded length.
+  /// Whether the credentials file can have this value: printable, without spaces, of bounded length.
   static func isPlain(_ bytes: [UInt8]) -> Bool {
     (1...512).contains(bytes.count) && bytes.allSatisfy { (0x21...0x7E).contains($0) }
   }
 }
 
-/// A file that has a secret alone in a line, or the lines that the service printed: `application_id`,
-/// `application_secret`, and what it is to be held to.
+/// A file with only a secret on one line, or with the lines that the service printed: `application_id`,
+/// `application_secret`, and what to require of the service.
 struct SecretFile {
   private static let greatestSize = 4_096
 
   let applicationID: String?
   let secret: Secret
-  /// The host that a host credential may ask for; nil if the file does not name one.
+  /// The only computer's name that the credential may use; nil if the file does not have it.
   let host: String?
   let server: ServerURL?
   let pins: ReplyPins
@@ -145,7 +145,7 @@ struct SecretFile {
       pins = ReplyPins(signedReplies: issued.requiresSignedReplies, signedTargets: issued.requiresSignedTargets)
       return
     } catch {
-      // A bad line among good ones must not pass for a secret alone.
+      // A bad line among valid ones must not count as a secret alone.
       if case .badValue = error { throw .misconfigured(.credentials(error, path: path), path: path) }
     }
     let bytes: [UInt8]

@@ -42,10 +42,11 @@ struct SetupCommand: ParsableCommand {
     }
   }
 
-  /// A user may have a token and a phone from another computer: a second token would be another user at the service.
+  /// The next commands to run. They show how to import a token: a user may have a token and a phone from another
+  /// computer, and a second token would be another user at the service.
   private func nextCommands(_ configuration: Configuration, _ trial: SetupTrial) -> String {
     let enable = "iampassctl enable --sshd --trial 10m"
-    // A trial would switch off what is on.
+    // A trial would switch off what is already on.
     guard (try? PAMProfiles.areOff()) == true else { return "iampassctl check" }
     guard configuration.users == .file else { return enable }
     let own = trial.kind == .host ? " --credentials FILE" : ""
@@ -55,7 +56,7 @@ struct SetupCommand: ParsableCommand {
       """
   }
 
-  /// Nothing is written before the service has agreed.
+  /// The answers, after the service has accepted them. Nothing is written before.
   private func answersTried(_ interrupt: Interrupt) throws(Failure) -> (SetupAnswers, SetupTrial) {
     do throws(Failure) {
       let asked = try SetupAnswers(self, prompt: Terminal.isInteractive ? Prompt(interrupt: interrupt) : nil)

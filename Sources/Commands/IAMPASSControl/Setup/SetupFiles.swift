@@ -30,7 +30,7 @@ struct SetupFiles {
     } catch { throw .file(error) }
   }
 
-  /// Only values that differ from those in force are written. Nil: none does.
+  /// The configuration's change: only values that differ from those in force. Nil if none differ.
   private func configuration() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     var values: [(key: String, value: String)] = []
     let known = answers.configuration
@@ -51,7 +51,7 @@ struct SetupFiles {
     return try entry(name, values, removing: dropped, .readableByAll, mode: 0o644)
   }
 
-  /// What the administrator of this computer has decided stays.
+  /// Whether the administrator has already set `approvals`, which then stays.
   private var saysWhoseApprovalsCount: Bool {
     (try? KeyValueFile(path: "\(folder)/\(name)", privacy: .readableByAll))?["approvals"] != nil
   }
@@ -61,12 +61,13 @@ struct SetupFiles {
     return (FileSet.Entry(name: Self.authority, bytes: certificates.pem, mode: 0o644), nil)
   }
 
-  /// Without a backup: the old secret may be the application's own, which the new one is to take away from this computer.
+  /// The credential's change. It has no backup: the old secret may be the application's, which must then leave this
+  /// computer.
   private func credentials() throws(FileError) -> (FileSet.Entry, backup: [UInt8]?)? {
     let known = try? ServiceCredential(path: folder + "/credentials")
     let new = answers.credential
     let isSame = known?.applicationID == new.applicationID && known?.secret == new.secret
-    // A secret alone does not say of which host it is: what is known of the same credential stays.
+    // A secret alone does not have the computer's name, so the known name of the same credential stays.
     guard !isSame || (new.host != nil && new.host != known?.host) else { return nil }
     var values = [
       (key: "application_id", value: new.applicationID), (key: "application_secret", value: new.secret.exposedValue),
@@ -76,7 +77,7 @@ struct SetupFiles {
       .map { ($0.0, nil) }
   }
 
-  /// - Parameter removed: keys of an earlier file that no longer hold.
+  /// - Parameter removed: keys of the former file that no longer apply.
   private func entry(
     _ name: String, _ values: [(key: String, value: String)], removing removed: [String] = [],
     _ privacy: SecureFile.Privacy, mode: UInt32

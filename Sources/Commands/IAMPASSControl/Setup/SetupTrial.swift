@@ -7,7 +7,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
 
-/// What replies are refused without.
+/// What replies must have to be accepted.
 struct ReplyPins: Equatable {
   let signedReplies: Bool
   let signedTargets: Bool
@@ -28,7 +28,7 @@ struct ReplyPins: Equatable {
     self.init(signedReplies: announcement.signedReplies, signedTargets: announcement.signedTargets)
   }
 
-  /// What one of `others` has and this has not.
+  /// The error if one of `others` requires what this does not.
   func lack(of others: [ReplyPins]) -> ServiceError? {
     if !signedReplies, others.contains(where: \.signedReplies) { return .replyNotSigned }
     if !signedTargets, others.contains(where: \.signedTargets) { return .replyTargetNotSigned }
@@ -36,7 +36,7 @@ struct ReplyPins: Equatable {
   }
 }
 
-/// What the service says to the answers: tried, and nothing changed by it.
+/// The service's response to the answers. The trial changes nothing.
 struct SetupTrial {
   let scheme: SigningScheme
   let kind: ServiceProbe.CredentialKind
@@ -54,7 +54,7 @@ struct SetupTrial {
     let took = MonotonicInstant.now().milliseconds(since: began)
     Terminal.say("\(answers.server) answers" + (answers.server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
     let clock = ClockFinding.finding(difference: greeting.clockDifference)
-    // One that is far off is said once: by the failure, or below where the service takes it all the same.
+    // A clock that is far off is reported once: by the failure, or below if the service accepts it anyway.
     if clock.level != .problem { Self.say(clock) }
     let (scheme, kind, replies) = try Self.accepted(answers, probe, greeting.announcement)
     if clock.level == .problem { Self.say(clock) }
@@ -96,13 +96,14 @@ struct SetupTrial {
     }
   }
 
-  /// The scheme in force is tried first, so that a service that takes both changes nothing.
+  /// Finds a scheme that the service accepts. The one in force is tried first, so that it stays if the service accepts
+  /// both.
   private static func accepted(
     _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?
   ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
     let current = answers.configuration.signing
     for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
-      // The documented scheme takes no secret of another length.
+      // The documented scheme takes only secrets of one length.
       let fits = (try? RequestSigner(clientID: "", secret: answers.credential.secret, scheme: scheme)) != nil
       guard fits else { continue }
       let acceptance = try asking(answers.server) { () throws(ServiceError) in
@@ -122,8 +123,8 @@ struct SetupTrial {
     throw .notAccepted
   }
 
-  /// Once required it stays required, whatever the address is by now: a service that signs no more, or announces and
-  /// does not, may be somebody else. `--unsigned` lets go of what this computer required, and of nothing else.
+  /// A requirement stays, even if the address changes. A service that stops signing, or does not sign as announced, may
+  /// be an impostor. `--unsigned` gives up only what this computer has required.
   private static func judge(
     _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
   ) throws(Failure) {

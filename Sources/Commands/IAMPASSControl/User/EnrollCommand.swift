@@ -40,17 +40,17 @@ struct EnrollCommand: ParsableCommand {
       if securityKey { return try SecurityKeyRegistration(host: options.host).register(registration.user) }
       let host = try ConfiguredHost(options)
       if host.asksAdministrators { return try enrollListed(host) }
-      // A phone that registers for a shared token would sign in as each user who has the token.
+      // A phone that registers for a shared token would sign in each user who has the token.
       let user = try host.enrolledForSignIn(registration.user)
       let picture = try registration.openPicture()
       let hasPhone = try host.hasPhone(user)
       let others = try hasPhone ? host.phones(of: user) : nil
       let mayHaveMore = others.map { $0.phones.count < $0.greatestCount } ?? false
-      // A service that does not tell a user's phones may take a second one.
+      // A service that does not list a user's phones may allow a second one.
       if let others, !mayHaveMore { throw Failure.hasPhones(user.name, others.phones.map { LostPhone.shown($0) }) }
       if hasPhone { tell(others, user) }
       let waits = registration.waits && (!hasPhone || mayHaveMore)
-      // Only a command that waits can check what the secret proves.
+      // Only a command that waits can check the secret's proof.
       let tellsKeys = try waits && (mayHaveMore || host.tellsKeys(of: user))
       let proof: KeyProof
       if let number = sms {
@@ -72,9 +72,9 @@ struct EnrollCommand: ParsableCommand {
     }
   }
 
-  /// The user is on the service's list: an administrator's phone approves the link.
+  /// Registers a phone for a user on the service's list. An administrator's phone approves the link.
   ///
-  /// It does not wait for the user's phone: this computer's credential is not told its keys.
+  /// It does not wait for the user's phone: this computer's credential cannot read its keys.
   private func enrollListed(_ host: ConfiguredHost) throws {
     guard sms == nil, registration.displayName == nil else {
       throw Failure.change(.option("--sms and --display-name need the application's credential, by --credentials"))
@@ -90,13 +90,13 @@ struct EnrollCommand: ParsableCommand {
     registration.hintAtPin(of: user, host)
   }
 
-  /// The user has a phone already.
+  /// Prints that the user already has a phone.
   ///
-  /// - Parameter others: nil if the service does not tell them.
+  /// - Parameter others: the user's phones; nil if the service does not list them.
   private func tell(_ others: UserPhonesReply?, _ user: EnrolledUser) {
     if let others {
       let names = others.phones.map { LostPhone.shown($0) }.joined(separator: ", ")
-      // On standard error: with --json standard output is the script's.
+      // This goes to standard error: with --json, standard output is for scripts.
       return Terminal.complain("\(user.name) has a phone (\(names)), and keeps it: this link is for a further one")
     }
     Terminal.complain("warning: \(user.name) has a phone already, and the service may refuse a second one")
@@ -139,13 +139,13 @@ struct LostDeviceCommand: ParsableCommand {
     try reportingFailures {
       if securityKey { return try SecurityKeyRegistration(host: options.host).removeAll(registration.user) }
       let host = try ConfiguredHost(options)
-      // The lost phone is cut off even if other users have its token too.
+      // The lost phone is revoked even if other users have its token too.
       let user = try host.enrolled(registration.user)
-      // A phone is not cut off before the picture's file is known to be one that can be written.
+      // The phone is revoked only after the picture's file was opened for writing.
       let picture = try registration.openPicture()
       let lost = LostPhone(host: host, user: user)
       let choice = try lost.choice(phone, isAll: allPhones)
-      // Before the service is asked to cut it off: a broken one, or none, must not keep a lost phone trusted here.
+      // This comes before the call to the service: even if that fails, the lost phone must not stay trusted here.
       let kept = lost.forgetPins(choice)
       if let unasked = choice.unasked {
         if kept == nil { lost.sayForgotten(choice) }
@@ -177,7 +177,7 @@ struct LostDeviceCommand: ParsableCommand {
     }
   }
 
-  /// Says what was done here if the service cannot be told the rest.
+  /// Prints what was done here if the call to the service fails.
   private func reachingService<Answer>(
     _ lost: LostPhone, _ choice: LostPhone.Choice, _ kept: Failure?, _ body: () throws(Failure) -> Answer
   ) throws(Failure) -> Answer {
@@ -199,7 +199,7 @@ struct LostDeviceCommand: ParsableCommand {
         + (isWithinOne ? "; the one that this command runs in goes on" : ""))
   }
 
-  /// Nil where the service answers, and does not say: that keeps no phone from being cut off.
+  /// Whether the user had a phone; nil if the service does not say. The phone is revoked in any case.
   private func hadPhone(_ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) -> Bool? {
     do throws(Failure) { return try host.hasPhone(user) } catch {
       if case .service = error { return nil }
@@ -215,18 +215,19 @@ struct RegistrationOptions: ParsableArguments {
   @Flag(help: "Print a JSON object, and do not wait.") var json = false
   @Argument(help: "The user's name.") var user: String
 
-  /// Scripts take the link and go on.
+  /// Whether the command waits for the phone. Scripts take the link and go on.
   var waits: Bool { !noWait && !json && Terminal.isInteractive }
 
-  /// Without a wait the phone is not pinned, and a sign-in that needs a pinned phone would not ask it.
+  /// Prints how to pin the phone. Without a wait it is not pinned, and sign-ins that need a pinned phone would not ask
+  /// it.
   func hintAtPin(of user: UnixUsername, _ host: ConfiguredHost) {
     guard host.setup.configuration.approvals == .verified else { return }
     Terminal.complain("hint: once the phone is registered: \(ArrivedPhone.comparison(user))")
   }
 
   /// - Parameters:
-  ///   - cutOff: whether the user had a phone that no longer works, where that was asked for.
-  ///   - endedSessions: how many, where that was asked for and done.
+  ///   - cutOff: whether the user had a phone that no longer works; nil if none was to be revoked.
+  ///   - endedSessions: the number of ended sessions; nil if none were to be ended.
   func show(_ link: String, for user: UnixUsername, cutOff: Bool? = nil, endedSessions: Int64? = nil) {
     if json {
       return Terminal.say(
@@ -246,7 +247,7 @@ struct RegistrationOptions: ParsableArguments {
     Terminal.say(DisplayText.sanitized(link, limit: 2_048))
   }
 
-  /// The picture's file, for ``draw(_:into:)``; nil where none is asked for.
+  /// Opens the picture's file, for ``draw(_:into:)``; nil if no picture was requested.
   func openPicture() throws(Failure) -> NewFile? {
     guard let png else { return nil }
     var found = stat()
@@ -256,7 +257,7 @@ struct RegistrationOptions: ParsableArguments {
     do { return try NewFile(for: png, mode: 0o600) } catch { throw .file(error) }
   }
 
-  /// After ``show(_:for:cutOff:)``: the link is there also where the picture fails.
+  /// Draws the picture. Call it after ``show(_:for:cutOff:)``, so that the link is shown even if the picture fails.
   func draw(_ link: String, into file: NewFile?) throws(Failure) {
     guard let file else { return }
     guard let picture = QRPicture(link) else { throw .service(.badReply(.member("register_url"))) }
@@ -268,10 +269,10 @@ struct RegistrationOptions: ParsableArguments {
 }
 
 extension ConfiguredHost {
-  /// What the service calls the sessions that this command runs in.
+  /// The names at the service of the sessions that this command runs in.
   func ownSessions() throws(Failure) -> [String] {
     do {
-      // A record that goes while we look is of a session that is over.
+      // A record that is removed meanwhile is of a session that is over.
       let records = try setup.ledger.ids().compactMap { try? setup.ledger.read($0) }
       return CommandPlace.current().own(among: records).map(\.nameAtService)
     } catch { throw .records(error) }

@@ -6,15 +6,15 @@ import IAMPASSProtocol
 
 /// Which of a user's phones is lost.
 struct LostPhone {
-  /// What the administrator means.
+  /// The phone that the administrator means.
   struct Choice {
-    /// Its id; nil: all that the user has.
+    /// The phone's id; nil: all phones of the user.
     let phone: String?
-    /// What the user calls it.
+    /// The user's name for it.
     let name: String?
     /// The ids of the phones that the user keeps.
     let others: [String]
-    /// Why the service did not name the phones; nil if it did, or if all are meant.
+    /// Why the service did not list the phones; nil if it did, or if all are meant.
     var unasked: Failure? = nil
 
     static let all = Choice(phone: nil, name: nil, others: [])
@@ -28,8 +28,8 @@ struct LostPhone {
   let user: EnrolledUser
 
   /// - Parameters:
-  ///   - text: a name, or the beginning of an id.
-  ///   - isAll: all of them are meant.
+  ///   - text: a phone's name, or the beginning of its id.
+  ///   - isAll: whether all phones are meant.
   /// - Throws: ``Failure/severalPhones(_:_:)`` if none is named and the user has several.
   func choice(_ text: String?, isAll: Bool) throws(Failure) -> Choice {
     if isAll { return .all }
@@ -52,7 +52,7 @@ struct LostPhone {
 
   static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
 
-  /// A service that does not answer, or does not tell, keeps no phone from being cut off.
+  /// The user's phones at the service. A failure does not keep a phone from being revoked.
   private func told() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {
     do throws(Failure) { return .success(try host.phones(of: user)?.phones) } catch {
       switch error {
@@ -62,9 +62,9 @@ struct LostPhone {
     }
   }
 
-  /// By what this computer knows of the user's phones.
+  /// Chooses among the phones that this computer knows.
   ///
-  /// - Parameter failure: why the service was of no help; thrown if the phone is not known here.
+  /// - Parameter failure: why the service did not list the phones; thrown if the phone is not known here.
   private func pinned(_ text: String, _ failure: Failure) throws(Failure) -> Choice {
     let pinned = try host.pins.phones(of: user.name)
     let named = pinned.filter { $0.name == text }
@@ -75,22 +75,23 @@ struct LostPhone {
       others: pinned.map(\.id).filter { $0 != phone.id }, unasked: failure)
   }
 
-  /// What is still to be done if the service was not told.
+  /// Prints what is still to do if the call to the service failed.
   func sayForgotten(_ choice: Choice) {
     let which = choice.name.map { "phone \($0)" } ?? "phones"
     Terminal.complain("this computer no longer trusts \(user.name)'s \(which); the service was not told")
     Terminal.complain(
       "warning: other computers, and this one under approvals = service, take the phone until the service is told")
-    // Such a service names no phone, and this computer no longer knows the name.
+    // Such a service does not list phones, and this computer no longer knows the name.
     guard case .keysNotTold? = choice.unasked else {
       return Terminal.complain("hint: the same command again, once the service answers")
     }
     Terminal.complain("hint: iampassctl lost-device \(user.name) --all-phones tells it of all the user's phones")
   }
 
-  /// The lost phone signs nobody in here any more, whatever the service says; nor another user who has the same token.
+  /// Removes the lost phone from the pinned phones, whatever the service says. This also applies to other users with
+  /// the same token.
   ///
-  /// - Returns: why some phone may still be pinned. The new phone's link is shown all the same.
+  /// - Returns: why a phone may still be pinned. The new phone's link is shown in any case.
   func forgetPins(_ choice: Choice) -> Failure? {
     do throws(Failure) {
       let names = try host.usersFile { () throws(UserTokensError) in

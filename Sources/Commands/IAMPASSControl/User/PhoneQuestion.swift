@@ -3,24 +3,24 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A request on a user's phone, which is waited for at this terminal.
+/// A request to a user's phone. The command waits for the answer at this terminal.
 struct PhoneQuestion {
-  /// As long as a person needs to find the phone, in ms.
+  /// How long to wait for an answer, in ms: a person may have to find the phone first.
   private static let patience: Int64 = 60_000
-  /// Seconds that the service may hold a reply; short, so that the spinner turns.
+  /// How long the service may hold a reply, in seconds. It is short, so that the spinner turns.
   private static let hold: Int64 = 1
-  /// Between two questions where a reply that is said to be held comes at once, in ms.
+  /// The time between two questions if a reply that claims to be held comes at once, in ms.
   private static let shortestHold: Int64 = 2_000
 
   let host: ConfiguredHost
   let user: EnrolledUser
-  /// Seconds that the session lasts at most.
+  /// The longest time of the session in seconds.
   let duration: Int64
   let context: SignInContext?
 
-  /// The session that the phone opened; any other ending of the request is told to the service, and thrown.
+  /// The approved session. On any other ending the request is ended at the service, and an error is thrown.
   ///
-  /// - Parameter text: what the spinner says.
+  /// - Parameter text: the spinner's text.
   func approval(_ text: String) throws(Failure) -> ActiveSession {
     let question = try host.question(of: user.name, context: context)
     do { try question.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
@@ -37,7 +37,7 @@ struct PhoneQuestion {
       throw .service(.badReply(.refused(reason: ReasonWord.codeRequired)))
     case .notStarted(let reason): throw .service(.badReply(.refused(reason: reason)))
     case .pending(let session):
-      // First, since a narrow terminal cuts the line.
+      // The code comes first, because a narrow terminal cuts the line.
       let code = session.matchCode.map { "code \($0): " } ?? ""
       do throws(Failure) {
         let active = try wait(for: session, Spinner(code + text, host.interrupt))
@@ -50,7 +50,7 @@ struct PhoneQuestion {
     }
   }
 
-  /// An administrator can have taken the phone off the list while the phone was asked.
+  /// Throws if an administrator has removed the phone from the list while the phone was asked.
   private func requireStillTrusted(_ active: ActiveSession) throws(Failure) {
     switch try host.question(of: user.name, context: context) {
     case .service: break
@@ -71,7 +71,7 @@ struct PhoneQuestion {
       switch answer {
       case .approved(let active): return active
       case .waiting(_, let held):
-        // A service that says that it holds its replies and does not is not asked in a circle.
+        // A service that claims to hold its replies but does not must not be asked without a pause.
         let took = MonotonicInstant.now().milliseconds(since: asked)
         let rest = !held ? 500 : took >= Self.hold * 900 ? 0 : Self.shortestHold - took
         if rest > 0 { _ = spinner.turn(milliseconds: rest) }

@@ -5,7 +5,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Waits for a phone to register, at a terminal, pins it, and tries it.
+/// Waits at a terminal for a phone to register, pins it, and tests it.
 struct RegistrationWait {
   /// Longer than links live at `iampass-server`, in ms.
   private static let patience: Int64 = 20 * 60_000
@@ -14,7 +14,7 @@ struct RegistrationWait {
   let host: ConfiguredHost
   let user: EnrolledUser
   let proof: KeyProof
-  /// The ids of the phones that the user has already.
+  /// The ids of the phones that the user already has.
   var known: [String] = []
 
   func run() throws(Failure) {
@@ -38,7 +38,7 @@ struct RegistrationWait {
     }
   }
 
-  /// A network that is away for a moment ends no wait.
+  /// Whether the phone has registered. A short network failure does not end the wait.
   private func isThere() throws(Failure) -> Bool {
     do throws(Failure) {
       guard !known.isEmpty else { return try host.hasPhone(user) }
@@ -54,9 +54,9 @@ struct RegistrationWait {
   }
 }
 
-/// A sign-in that opens nothing here: the phone is asked as at a login, and the session is ended at once.
+/// A test of the phone: it is asked as for a sign-in, and the session is ended at once.
 struct TestSignIn {
-  /// Seconds; the session is ended at once all the same.
+  /// The requested time of the session in seconds. The session is ended at once anyway.
   private static let duration: Int64 = 60
 
   let host: ConfiguredHost
@@ -64,7 +64,7 @@ struct TestSignIn {
 
   func run() throws(Failure) {
     let isNamed = host.setup.configuration.sendContext != .no
-    // It may be the first request that the user ever sees.
+    // This may be the user's first request.
     let context = SignInContext(
       host: isNamed ? RecordedSessions.hostName() : nil, service: "iampassctl", user: user.name.text)
     let question = PhoneQuestion(host: host, user: user, duration: Self.duration, context: context)
@@ -74,8 +74,8 @@ struct TestSignIn {
   }
 }
 
-/// One line that moves while something is waited for, no wider than the terminal: one that wraps would scroll. Where no
-/// cursor moves it stands there once.
+/// One moving line while the command waits. It is not wider than the terminal, because a wrapped line would scroll. On
+/// a terminal without cursor movement it is printed once.
 final class Spinner {
   private static let frames = ["|", "/", "-", "\\"]
   private static let step: Int64 = 125
@@ -89,7 +89,7 @@ final class Spinner {
     self.interrupt = interrupt
   }
 
-  /// Turns for so long; false where somebody wants to stop.
+  /// Turns for this time; false if the user pressed Ctrl-C.
   func turn(milliseconds: Int64) -> Bool {
     let end = MonotonicInstant.now().advanced(milliseconds: milliseconds)
     while MonotonicInstant.now() < end {
@@ -106,12 +106,12 @@ final class Spinner {
       return
     }
     let line = "\(Self.frames[frame % Self.frames.count]) \(text)"
-    // A cursor behind the last column is in the next line on some terminals.
+    // On some terminals the cursor after the last column is in the next line.
     let columns = Terminal.size.map { $0.columns - 1 } ?? line.count
     Terminal.put("\r" + TerminalColumns.prefix(of: line, columns: columns))
   }
 
-  /// Takes the line away; a second time does nothing.
+  /// Removes the line. A second call does nothing.
   func clear() {
     if frame > 0, Terminal.showsPictures { Terminal.put("\r\u{1B}[K") }
     frame = 0

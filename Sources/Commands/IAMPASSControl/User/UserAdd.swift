@@ -36,13 +36,13 @@ struct UserAdd: ParsableCommand {
       }
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
-      // All names are looked at before anybody is added.
+      // All names are checked before a user is added.
       let names = try users.map { (text) throws(Failure) in try known(text) }
       for user in names { try add(user, host) }
     }
   }
 
-  /// The helper keeps the list: nothing is written here.
+  /// Adds the users to the service's list. The helper keeps the list, so nothing is written here.
   private func list(_ host: ConfiguredHost) throws {
     guard token == nil else {
       throw Failure.change(.option("--token is for the users file, and users come from the service (users = service)"))
@@ -62,8 +62,8 @@ struct UserAdd: ParsableCommand {
     return known?.name ?? name
   }
 
-  /// The file first: a crash behind it leaves a token that the next run brings to the service. The other way round it
-  /// would leave one at the service that nobody knows.
+  /// Writes the file first. After a crash the next run sends its token to the service. In the other order, a crash
+  /// would leave an unknown token at the service.
   private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(Failure) {
     let fresh = try freshToken()
     let editor = UserTokensEditor(path: host.usersPath, sharing: options.host.sharedTokens)
@@ -77,7 +77,7 @@ struct UserAdd: ParsableCommand {
       }
       Terminal.say(isNew ? "\(user): added" : "\(user): was there already")
     } catch {
-      // A token that was there before is left as it was.
+      // A token that was there before stays.
       if isNew { try takeBack(user, fresh, error, host) }
       throw error
     }
@@ -92,7 +92,8 @@ struct UserAdd: ParsableCommand {
     return Secret(identifier)
   }
 
-  /// If the request may have arrived, the service also forgets the token, unless another computer may use it.
+  /// Removes the token again. If the request may have arrived, the service is also told to forget the token, unless
+  /// another computer may use it.
   private func takeBack(
     _ user: UnixUsername, _ fresh: Secret, _ cause: Failure, _ host: ConfiguredHost
   ) throws(Failure) {
@@ -108,10 +109,10 @@ struct UserAdd: ParsableCommand {
   }
 }
 
-/// What the service is told of the users that a command adds.
+/// Options on the names of added users that the service gets.
 struct NamingOptions: ParsableArguments {
   @Flag(help: "Do not tell the service the users' names; it forgets those that it was told.") var noNames = false
 
-  /// For people who read the service's console and audit. An empty name takes back what was told.
+  /// The name for readers of the service's console and audit. An empty name removes an earlier one.
   func name(of user: UnixUsername) -> String { noNames ? "" : user.text }
 }

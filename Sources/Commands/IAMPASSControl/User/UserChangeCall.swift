@@ -6,28 +6,28 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// A change of the service's list of users, for which an administrator's phone is asked: no secret of the application is
-/// needed on this computer.
+/// A change of the service's list of users that an administrator's phone approves. This computer does not need an
+/// application's secret for it.
 struct UserChangeCall {
   struct Approved {
     let administrator: String
-    /// By which the user's phone registers.
+    /// The link with which the user's phone registers.
     let link: String?
   }
 
-  /// Codes that other requests have are drawn again so often.
+  /// How often another code is drawn if a request already has it.
   private static let greatestTries = 3
-  /// Seconds that the service may hold its reply.
+  /// How long the service may hold its reply, in seconds.
   private static let hold: Int64 = 20
-  /// Milliseconds for one question.
+  /// The longest time of one question, in milliseconds.
   private static let patience: Int64 = 35_000
-  /// Milliseconds: longer than any request waits for its answer.
+  /// The longest wait in milliseconds. It is longer than any request waits for its answer.
   private static let greatestWait: Int64 = 660_000
   private static let pause: Int64 = 2_000
 
   let host: ConfiguredHost
 
-  /// - Parameter groups: nil: as they are.
+  /// - Parameter groups: nil: unchanged.
   func run(
     _ act: UserChangeRequest.Act, _ users: [UnixUsername], groups: [String]? = nil
   ) throws(Failure) -> Approved {
@@ -42,7 +42,7 @@ struct UserChangeCall {
     }
   }
 
-  /// The first question. It is told at once, so that whoever sits here knows what to wait for.
+  /// Asks the first question. Its state is printed at once, so that the user knows what the command waits for.
   private func ask(
     _ act: UserChangeRequest.Act, _ users: [String], _ groups: [String]?
   ) throws(Failure) -> (UserChangeRequest, code: String?) {
@@ -74,7 +74,7 @@ struct UserChangeCall {
           return Approved(administrator: DisplayText.sanitized(administrator, limit: 100), link: link)
         }
       } catch {
-        // A network or a service that is away for a moment ends no wait.
+        // A short failure of network or service does not end the wait.
         guard error.isPassing else { throw error }
       }
       let rest = Self.pause - MonotonicInstant.now().milliseconds(since: begin)
@@ -83,7 +83,7 @@ struct UserChangeCall {
     throw .change(.refused("CHANGE_NOT_ANSWERED"))
   }
 
-  /// - Throws: ``Failure/interruptedUnchanged`` if nothing was changed, and nothing if that is not known.
+  /// - Throws: ``Failure/interruptedUnchanged`` if nothing was changed. Returns if that is not known.
   private func withdraw(_ change: UserChangeRequest) throws(Failure) {
     host.ignoreInterruption()
     let withdrawn = UserChangeRequest(
@@ -114,11 +114,11 @@ struct UserChangeCall {
     }
   }
 
-  /// Whoever signed in where this command runs.
+  /// The name of the user who signed in to this command's session.
   private static func asker() throws(Failure) -> String {
     guard let uid = CommandPlace.current().loginUID else { return "root" }
     let found: SystemUser?
-    // The administrator's phone shows the name: it must not say root for somebody.
+    // The administrator's phone shows the name, which must not be root in place of a user.
     do { found = try SystemUser.find(uid: uid) } catch { throw .lookup(error) }
     guard let name = found?.name.text else { return "root" }
     return UserChangeRequest.isName(name) ? name : "root"
@@ -137,11 +137,11 @@ extension Failure {
 
 /// Why the service's list of users is not changed.
 enum UserChangeProblem: Sendable, Equatable {
-  /// The service's reason.
+  /// The service has refused. Has its reason.
   case refused(String)
   case notOffered
   case tooManyUsers
-  /// An option that does not go with it, and why.
+  /// An option that cannot be used here, and why.
   case option(String)
 
   var message: String {

@@ -15,9 +15,10 @@ struct UserImport: ParsableCommand {
       refuses the file. Running it again changes nothing.
       """)
 
-  /// Users in one call, and the greatest size of their tokens and names in bytes: the request names each token twice, the
-  /// reply once, and both are 64 KiB at most.
+  /// The most users in one call.
   private static let batch = 100
+  /// The most bytes of their tokens and names. The request has each token twice, the reply once, and both are 64 KiB at
+  /// most.
   private static let batchSize = 24_000
 
   @OptionGroup var options: ManagementOptions
@@ -33,7 +34,7 @@ struct UserImport: ParsableCommand {
       defer { withExtendedLifetime(lock) {} }
       let (entries, leftOut) = try readEntries()
       try refuseConflicts(entries)
-      // The service first: it takes a token twice, and a crash behind it is repaired by the next run.
+      // The service is told first. It accepts a token twice, so the next run repairs a crash after this.
       if !local { try tellService(entries) }
       let path = options.host.usersPath
       do throws(UserTokensError) {
@@ -46,7 +47,7 @@ struct UserImport: ParsableCommand {
     }
   }
 
-  /// Those whom this system knows, and how many it does not. If it cannot say of one user, nobody is imported.
+  /// The users whom this system knows, and the number of others. If one look-up fails, no user is imported.
   private func readEntries() throws(Failure) -> (known: [(user: UnixUsername, token: Secret)], leftOut: Int) {
     let entries: [(line: Int, user: UnixUsername, token: Secret)]
     do { entries = try UserTokens(path: file).numberedEntries() } catch {
@@ -66,7 +67,7 @@ struct UserImport: ParsableCommand {
     return (known, entries.count - known.count)
   }
 
-  /// Before the service hears of anything.
+  /// Throws on conflicts, before the service is told.
   private func refuseConflicts(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
     let path = options.host.usersPath
     do throws(UserTokensError) {
@@ -80,7 +81,7 @@ struct UserImport: ParsableCommand {
     guard !entries.isEmpty else { return }
     let host = try ConfiguredHost(options)
     var rest = entries[...]
-    // Users of one token are one user to the service.
+    // To the service, users with the same token are one user.
     var named: Set<Secret> = []
     while !rest.isEmpty {
       let some = rest.prefix(Self.countInOneCall(rest))
@@ -93,7 +94,7 @@ struct UserImport: ParsableCommand {
     }
   }
 
-  /// One at least: a single token and name always have room.
+  /// How many users fit into one call; at least one, because a single token and name always fit.
   private static func countInOneCall(_ entries: ArraySlice<(user: UnixUsername, token: Secret)>) -> Int {
     var size = 0
     let fitting = entries.prefix(batch).prefix { entry in

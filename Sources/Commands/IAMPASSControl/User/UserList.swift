@@ -14,12 +14,12 @@ struct UserList: ParsableCommand {
       try requireRoot()
       let users = try users()
       if json { return Terminal.say(.array(users.map { .string($0) })) }
-      // In one write: a terminal or pipe takes 100,000 lines better than 100,000 writes.
+      // This is one write, because 100,000 writes would be slow.
       if !users.isEmpty { Terminal.say(users.map { DisplayText.sanitized($0) }.joined(separator: "\n")) }
     }
   }
 
-  /// Those of the file, and with `users = service` those whom the service lists.
+  /// The users in the file. With `users = service` also those whom the service lists.
   private func users() throws(Failure) -> [String] {
     let own = try usersOfFile()
     guard let setup = try? HostSetup(path: host.path), setup.configuration.users == .service,
@@ -30,7 +30,7 @@ struct UserList: ParsableCommand {
     return own + listed.tokens.keys.filter { !known.contains($0) }.sorted()
   }
 
-  /// None where there is no file yet.
+  /// The users in the file; none if there is no file yet.
   private func usersOfFile() throws(Failure) -> [String] {
     let path = host.usersPath
     do { return try UserTokens(path: path).users() } catch {

@@ -29,7 +29,7 @@ struct UserRemove: ParsableCommand {
     }
   }
 
-  /// Nil unless the users are on the service's list, and none of them has a line in the users file.
+  /// The setup if the users are on the service's list and none of them is in the users file; nil otherwise.
   private func listing(_ names: [UnixUsername]) throws(Failure) -> ConfiguredHost? {
     guard !local, !force, let configuration = try? Configuration(path: options.host.path),
       configuration.users == .service
@@ -53,12 +53,12 @@ struct UserRemove: ParsableCommand {
     _ = try options.host.recoveryCodes()
     _ = try options.host.sealedPasswords()
     let approved = try UserChangeCall(host: host).run(.remove, names)
-    // Not before: nobody waits for an administrator.
+    // The lock is taken only now: it must not be held while an administrator is asked.
     let lock = try AdminLock(folder: options.host.folder)
     defer { withExtendedLifetime(lock) {} }
     for user in names {
       Terminal.say("\(user): removed, approved by \(approved.administrator)")
-      // Otherwise codes and keys would serve whoever gets this name later.
+      // Otherwise a later user of this name would have these codes and keys.
       try options.host.pins.forget(user)
       try options.host.revokeRecoveryCodes(of: user)
       try options.host.removeSecurityKeys(of: user)
@@ -66,8 +66,8 @@ struct UserRemove: ParsableCommand {
     }
   }
 
-  /// The service first: after a crash the file still has the token, and the next run finishes. Before it stands the
-  /// file's new version beside the old one, so that a full disk leaves both places as they are.
+  /// Removes the user at the service first: after a crash the file still has the token, and the next run finishes. The
+  /// file's new version is written before that, so that a full disk changes neither place.
   private func remove(_ user: UnixUsername) throws(Failure) {
     let path = options.host.usersPath
     let token: Secret?
@@ -90,14 +90,14 @@ struct UserRemove: ParsableCommand {
       removal = try UserTokensEditor(path: path).removal(of: user, token: token)
     } catch { throw .misconfigured(.users(error, path: path), path: path) }
     try options.host.pins.check()
-    // A configuration that does not say where codes are stops it before anything is removed.
+    // If the configuration does not say where codes are, this throws before a removal.
     _ = try options.host.recoveryCodes()
     _ = try options.host.sealedPasswords()
     let others = try self.others(having: token, than: user)
     if !local, others.isEmpty { try removeAtService(user, token) }
-    // Before the token goes: a run that fails here can be repeated.
+    // This comes before the token is removed, so that a failed run can be repeated.
     try options.host.pins.forget(user)
-    // Otherwise codes and keys would serve whoever gets this name later.
+    // Otherwise a later user of this name would have these codes and keys.
     try options.host.revokeRecoveryCodes(of: user)
     try options.host.removeSecurityKeys(of: user)
     do { try removal.finish() } catch { throw .misconfigured(.users(error, path: path), path: path) }
@@ -105,11 +105,11 @@ struct UserRemove: ParsableCommand {
     if let other = others.first, !local {
       Terminal.say("\(DisplayText.sanitized(other, limit: 64)) has the same token, so the service keeps it")
     }
-    // After the token: until then it could be sealed again.
+    // This comes after the token's removal: until then the password could be sealed again.
     try forgetPassword(of: user)
   }
 
-  /// A user who is gone has no name here: `check` names the number.
+  /// Forgets the user's sealed password. If the system no longer knows the name, `check` shows the uid.
   private func forgetPassword(of user: UnixUsername) throws(Failure) {
     let kept = try options.host.sealedPasswords()
     guard let uid = try SystemUser.look(for: user)?.uid, try kept.forgetOne(uid) else { return }
