@@ -3,14 +3,15 @@ import HostSystem
 /// Why a command stops, for the person at the terminal: what failed, and what to do next. Every program of ours prints
 /// its problems by ``report(by:)``, and each problem once.
 ///
-/// A message says what failed and where, in lower case and without a full stop: `/etc/iampass/users is readable by group`.
-/// A hint is a command that helps, or says what to do: `chmod 600 /etc/iampass/users`. It never widens what it mends.
-/// What others wrote is shown through `DisplayText.sanitized`, cut to a length. A secret is never shown.
+/// A message says what failed and where, in lower case and without a full stop: `/etc/iampass/users is readable by
+/// group`. A hint is a command that helps, or says what to do: `chmod 600 /etc/iampass/users`. It never gives more
+/// access than needed. Texts of others are shown through `DisplayText.sanitized`, cut to a length. A secret is never
+/// shown.
 ///
-/// Apart from ``HostSystem``, since what prints belongs to commands alone: nothing of this target is in what sudo loads.
+/// This target is separate from ``HostSystem``, because only commands print. sudo does not load it.
 public struct CommandProblem: Error, Sendable, Equatable {
   public let message: String
-  /// What to do next; nil if nothing is known to help.
+  /// What to do next; nil if there is no known help.
   public let hint: String?
   /// A code of sysexits.h, or 128 and the number of a signal.
   public let exitCode: Int32
@@ -21,11 +22,11 @@ public struct CommandProblem: Error, Sendable, Equatable {
     self.exitCode = exitCode
   }
 
-  /// Prints both on standard error.
+  /// Prints message and hint on standard error.
   ///
   /// - Parameter program: the command's name, which begins the line.
   public func report(by program: String) {
-    // A terminal that is gone cannot be told.
+    // If the terminal is gone, the write fails.
     _ = WholeText.write("\(program): \(message)\n" + (hint.map { "hint: \($0)\n" } ?? ""), to: 2)
   }
 }

@@ -2,15 +2,16 @@ import CHost
 import Glibc
 import HostSystem
 
-/// Makes Ctrl-C and its kind something that waits can look at: nothing is left half done, and no terminal without echo.
+/// Turns Ctrl-C and similar signals into an event that waits can check. So no change is left half done, and no terminal
+/// is left without echo.
 public final class Interrupt {
-  /// 128 + SIGINT, as shells say it.
+  /// The exit code 128 + SIGINT, as in shells.
   public static let exitCode: Int32 = 130
 
-  /// Readable when a signal is there.
+  /// Readable when a signal has come.
   public let descriptor: Int32
 
-  /// - Parameter numbers: the signals, which are blocked from now on.
+  /// - Parameter numbers: the signals. They are blocked from now on.
   public init(_ numbers: [Int32] = [SIGINT, SIGTERM, SIGHUP, SIGQUIT]) {
     var signals = sigset_t()
     sigemptyset(&signals)
@@ -21,13 +22,13 @@ public final class Interrupt {
 
   deinit { close(descriptor) }
 
-  /// Whether a signal is there.
+  /// Whether a signal has come.
   public func isPending() -> Bool { wait(milliseconds: 0) == .interrupted }
 
   /// What ended a wait.
   public enum Event { case timeOver, interrupted, input }
 
-  /// Waits for a signal, for input where `input` is a descriptor, or for the time; nil: without end.
+  /// Waits for a signal, for the end of the time (nil: without a bound) or, if `input` is a descriptor, for input.
   public func wait(milliseconds: Int64?, input: Int32 = -1) -> Event {
     let end = milliseconds.map { MonotonicInstant.now().advanced(milliseconds: $0) }
     while true {

@@ -1,17 +1,17 @@
 import HostSystem
 
-/// A unit whose restrictions systemd could not set up: its process ended with 226, NAMESPACE, before the program began
+/// A unit whose restrictions systemd could not set up. Its process ended with 226, NAMESPACE, before the program began
 /// (systemd.exec(5)).
 public struct NamespaceFailure: Sendable, Equatable {
-  /// As `systemctl show` has it in `ExecMainStatus`.
+  /// The value of `ExecMainStatus` in `systemctl show`.
   public static let exitStatus = "226"
 
   private let container: String?
 
-  /// - Parameter container: what systemd calls the container that it runs in, such as `lxc`; nil outside of one.
+  /// - Parameter container: systemd's name for the container that it runs in, such as `lxc`; nil outside of one.
   public init(container: String?) { self.container = container }
 
-  /// On this computer, of a unit whose process has ended with this status; nil for another one.
+  /// The failure of a unit of this computer whose process has ended with this status; nil for other statuses.
   public init?(mainStatus: String) {
     guard mainStatus == Self.exitStatus else { return nil }
     let name = String(decoding: ProcessFile.read("/run/systemd/container", limit: 64) ?? [], as: UTF8.self)
@@ -25,7 +25,7 @@ public struct NamespaceFailure: Sendable, Equatable {
         ?? "a folder that the unit names may be missing")
   }
 
-  /// - Parameter manual: the page that says more.
+  /// - Parameter manual: the manual page that says more.
   public func hint(for unit: String, manual: String) -> String {
     container == nil
       ? "journalctl -u \(unit) -n 20 says what is missing"

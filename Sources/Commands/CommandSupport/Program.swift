@@ -2,29 +2,30 @@ import CHost
 import Glibc
 import HostSystem
 
-/// Another program, run to its end or to its time: fixed environment, output of both kinds together and bounded.
+/// Runs another program to its end, or until its time is over. The environment is fixed. Standard output and error are
+/// read together, and are bounded.
 public enum Program {
   public struct Result {
     public let status: Int32
     public let output: String
   }
 
-  /// Bytes of output that are kept unless more is asked for; the rest is read and dropped.
+  /// The bytes of output that are kept by default. The rest is read and dropped.
   public static let usualOutput = 1024 * 1024
-  /// What a pipe takes before anyone reads (pipe(7)).
+  /// The size of a pipe's buffer (pipe(7)).
   private static let greatestInput = 65_536
-  /// Milliseconds between two questions whether a program may go on.
+  /// Milliseconds between two calls of `goesOn`.
   private static let askedEvery: Int64 = 100
   private static let environment = [
     "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C", "DEBIAN_FRONTEND=noninteractive",
   ]
 
-  /// Nil where it cannot be started, was killed by a signal, or did not end within `seconds`.
+  /// Nil if the program cannot be started, was killed by a signal, or did not end within `seconds`.
   ///
   /// - Parameters:
-  ///   - atTerminal: it has this process's terminal, and its complaints go there and not into the result.
-  ///   - greatestOutput: bytes that are kept.
-  ///   - goesOn: asked several times a second; once it says no, the program is killed.
+  ///   - atTerminal: the program has this process's terminal. Its error output goes there, and not into the result.
+  ///   - greatestOutput: the bytes that are kept.
+  ///   - goesOn: is called several times a second. If it returns false, the program is killed.
   public static func run(
     _ words: [String], input: [UInt8] = [], seconds: Int64 = 10, atTerminal: Bool = false,
     greatestOutput: Int = usualOutput, whileTrue goesOn: () -> Bool = { true }
@@ -32,7 +33,7 @@ public enum Program {
     var toChild: [Int32] = [-1, -1]
     var fromChild: [Int32] = [-1, -1]
     guard input.count <= greatestInput, pipe(&toChild) == 0 else { return nil }
-    // All of it before anyone reads: nothing blocks, and no reader can have gone.
+    // All input fits into the buffer before it is read, so this does not block, and the reader is still there.
     let isFed = input.isEmpty || write(toChild[1], input, input.count) == input.count
     close(toChild[1])
     defer { close(toChild[0]) }
@@ -52,8 +53,8 @@ public enum Program {
 
   public static func exists(_ path: String) -> Bool { access(path, X_OK) == 0 }
 
-  /// Starts a command of the caller's own: found in its PATH, with its environment, and at its terminal, whose Ctrl-C
-  /// reaches it too. Nil if it cannot be started.
+  /// Starts a command of the caller: found in the caller's PATH, with the caller's environment and terminal. Ctrl-C
+  /// reaches the command too. Nil if it cannot be started.
   ///
   /// - Parameter output: where its standard output goes.
   public static func startOwn(_ words: [String], output: Int32) -> pid_t? {
@@ -76,7 +77,7 @@ public enum Program {
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)
     defer { posix_spawnattr_destroy(&attributes) }
-    // Ours are blocked while Ctrl-C is waited for; a child goes by none of that.
+    // Our signals are blocked while we wait for Ctrl-C. The child must not inherit that.
     var none = sigset_t()
     sigemptyset(&none)
     posix_spawnattr_setsigmask(&attributes, &none)
@@ -89,9 +90,9 @@ public enum Program {
     return failure == 0 ? child : nil
   }
 
-  /// The output may end before the program does, or the program be killed for its time.
+  /// Waits for the program's end. Its output may have ended before. When the time is over, the program is killed.
   ///
-  /// - Returns: as waitpid(2) tells it.
+  /// - Returns: the status from waitpid(2).
   public static func wait(for child: pid_t, _ deadline: MonotonicInstant) -> Int32 {
     var status: Int32 = 0
     while waitpid(child, &status, WNOHANG) == 0 {

@@ -1,22 +1,22 @@
 import IAMPASSProtocol
 
-/// What was meant by a word that is not known.
+/// Finds the known word that a mistyped word means.
 public enum Spelling {
-  /// Letters that may be wrong, missing, too many, or in the place of their neighbour.
+  /// The most letters that may be wrong, missing, added or swapped with a neighbour.
   private static let greatestDistance = 2
-  /// Names that a message lists.
+  /// The most names that a message lists.
   private static let greatestList = 12
 
   /// The nearest of the known words; nil if none is near.
   public static func nearest(to word: String, in known: [String]) -> String? {
     let near = known.map { (distance: distance(from: word, to: $0), name: $0) }.filter {
-      // Two letters would be all of a short word.
+      // Two wrong letters would be the whole of a short word.
       $0.distance <= min(greatestDistance, max(1, word.count / 2))
     }
     return near.min { ($0.distance, $0.name) < ($1.distance, $1.name) }?.name
   }
 
-  /// The known names, and the one that was meant, as a hint; nil without a known name.
+  /// A hint with the known names and the probable one; nil without known names.
   public static func hint(for word: String, known: [String]) -> String? {
     guard !known.isEmpty else { return nil }
     let shown = known.sorted().prefix(greatestList).map { DisplayText.sanitized($0) }
@@ -25,7 +25,7 @@ public enum Spelling {
     return "did you mean \(DisplayText.sanitized(meant))? there is: \(list)"
   }
 
-  /// How many letters differ. Two neighbours that changed places count once.
+  /// The number of letters that differ. Two swapped neighbours count once.
   public static func distance(from left: String, to right: String) -> Int {
     let (a, b) = (Array(left), Array(right))
     // The rows of the letter before the last one, of the last one, and of this one.

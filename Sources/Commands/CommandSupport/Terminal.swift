@@ -1,22 +1,22 @@
 import Glibc
 import HostSystem
 
-/// What is printed: at once, also into a pipe. Colour and progress on a terminal only.
+/// Prints at once, also into a pipe. Colour and progress are shown only on a terminal.
 public enum Terminal {
   public static func say(_ text: String) { write(text + "\n", to: STDOUT_FILENO) }
   public static func complain(_ text: String) { write(text + "\n", to: STDERR_FILENO) }
 
-  /// The errno of a failed write to standard output, such as for a full disk. A reader that has left does not count.
+  /// The errno of a failed write to standard output, such as on a full disk. A closed pipe does not count.
   ///
   /// SAFETY: commands that print here have one thread.
   nonisolated(unsafe) public private(set) static var outputError: Int32?
 
-  /// Without a line's end, for prompts and progress.
+  /// Prints without a line's end, for prompts and progress.
   public static func put(_ text: String) { write(text, to: STDOUT_FILENO) }
 
   public static var isInteractive: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
 
-  /// On a terminal that shows them, unless NO_COLOR (no-color.org) is there and not empty.
+  /// Whether colours are shown: on a terminal that has them, unless NO_COLOR (no-color.org) is set and not empty.
   public static let hasColor: Bool = {
     guard isatty(STDOUT_FILENO) == 1, (getenv("NO_COLOR")?.pointee ?? 0) == 0 else { return false }
     return getenv("TERM").map { String(cString: $0) } ?? "dumb" != "dumb"
@@ -32,7 +32,7 @@ public enum Terminal {
     return locale.hasSuffix("utf-8") || locale.hasSuffix("utf8")
   }()
 
-  /// The numbers of SGR (ECMA-48).
+  /// Colours by their numbers in SGR (ECMA-48).
   public enum Color: String {
     case green = "32"
     case yellow = "33"
@@ -55,7 +55,7 @@ public enum Terminal {
 
   private static func write(_ text: String, to descriptor: Int32) {
     guard let failure = WholeText.write(text, to: descriptor) else { return }
-    // A reader that is gone cannot be told; nor can one of standard error.
+    // A closed pipe is not an error. A failure of standard error cannot be reported.
     if descriptor == STDOUT_FILENO, failure != EPIPE { outputError = outputError ?? failure }
   }
 }

@@ -3,18 +3,18 @@ import Glibc
 import IAMPASSProtocol
 
 extension CommandProblem {
-  /// Characters of a mistyped word that are shown.
+  /// The most characters of a mistyped word that are shown.
   private static let greatestWord = 64
 
-  /// Why the words name no command, with the command that was meant; nil if they name one. The library says "unexpected
-  /// argument" alone.
+  /// The message if the words do not name a command, with the probable command; nil if they name one. The library
+  /// itself only says "unexpected argument".
   ///
   /// - Parameter words: the program's arguments without its name.
   public static func unknownCommand(in words: [String], of root: any ParsableCommand.Type) -> CommandProblem? {
     var (command, path) = (root, [name(of: root)])
     for word in words {
       let below = command.configuration.subcommands
-      // The library has a command "help". What begins with a hyphen is an option.
+      // The library has a command "help". A word with a hyphen at its beginning is an option.
       guard !below.isEmpty, !word.hasPrefix("-"), word != "help" else { return nil }
       guard let next = below.first(where: { name(of: $0) == word }) else {
         let names = below.filter { $0.configuration.shouldDisplay }.map(name(of:))

@@ -3,14 +3,14 @@ import IAMPASSPhone
 
 /// A document as the terminal shows it.
 struct DocumentText {
-  /// Lines that are shown at first.
+  /// The most lines that are shown at first.
   private static let greatestCount = 50
 
   let request: OpenRequest
   let application: String
   let document: ReviewedDocument
 
-  /// Everything that fits on a screen or two.
+  /// The beginning of the document: as much as fits on a screen or two.
   var beginning: String { text(document.lines.prefix(Self.greatestCount)) + (isWhole ? "" : "\nand \(left) more") }
 
   var whole: String { text(document.lines[...]) }

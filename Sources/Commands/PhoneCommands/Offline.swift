@@ -51,7 +51,7 @@ struct Offline: ParsableCommand {
     questions.forgetWhatWasTyped()
     while true {
       let reply = questions.ask("approve? [y/n] ") {
-        // Whoever does not answer in this time could not type the digits in time either.
+        // A user who does not answer in this time could not type the digits in time either.
         interrupt.wait(milliseconds: 120_000, input: STDIN_FILENO)
       }
       switch reply {
@@ -68,7 +68,7 @@ struct Offline: ParsableCommand {
 }
 
 extension OfflineChallenge {
-  /// Everything that the computer says of itself and of the sign-in.
+  /// Everything that the computer has sent about itself and the sign-in.
   fileprivate func description(application: String, now: Int64) -> String {
     let age = now - time
     let words =

@@ -32,7 +32,7 @@ enum PhoneTerminal {
     }
   }
 
-  /// A code that served on a computer that could not ask this phone.
+  /// A line about a recovery code that was used on a computer that could not ask this phone.
   static func line(of use: CodeUseReport) -> String {
     let from = use.context.remoteHost.map { " from \(DisplayText.escaped($0))" } ?? ""
     let way =
@@ -47,7 +47,7 @@ enum PhoneTerminal {
       + "if that was not you, tell your administrator"
   }
 
-  /// As much of a session's name as computers show of it in lists; their logs have all of it.
+  /// The beginning of a session's name, as in lists of computers. Logs have the whole name.
   static func short(_ session: String) -> String { String(session.prefix(8)) }
 
   /// Lines of a name and an aligned value, in full.

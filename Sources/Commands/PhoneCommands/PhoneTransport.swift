@@ -39,7 +39,7 @@ extension RegisteredPhone {
   /// The phone of a state file.
   convenience init(_ option: StateOption, interrupt: Interrupt) throws {
     let file = StateFile(path: option.state)
-    // A file that cannot be written serves as before.
+    // A file that cannot be written is used as it is.
     let account = try (try? file.readWithAgreementKey()) ?? file.read()
     let authority = try account.authority.map { (pem) throws(CommandProblem) in
       guard let bundle = CertificateBundle(pem: Array(pem.utf8)) else {

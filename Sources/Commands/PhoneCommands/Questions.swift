@@ -6,7 +6,7 @@ final class Questions {
   enum Reply {
     case line(String)
     case timeOver
-    /// Standard input has ended.
+    /// There is no answer, because standard input has ended.
     case nobody
     case interrupted
   }

@@ -17,11 +17,11 @@ final class Watcher: PhoneUser {
   private let interrupt: Interrupt
   private let questions = Questions()
   private let answer: Watch.Answer
-  /// For one request only.
+  /// The code of `--code`, for one request only.
   private var code: MatchCode?
   private let delay: Int64
   private let once: Bool
-  /// With `approve`, which otherwise leaves documents to somebody who reads them.
+  /// Whether `approve` also signs documents. By default it leaves documents to a person who reads them.
   private let signsDocuments: Bool
   private var nextBeat = MonotonicInstant.now()
 
@@ -130,7 +130,7 @@ final class Watcher: PhoneUser {
       return try decision(on: request, answer) { try askWhether(question, all: text.whole, until: $0) }
     case .misfit(let misfit):
       PhoneTerminal.say("not to be signed: \(misfit.explanation); tell the administrator of the service")
-      // It can be denied or left alone.
+      // The request can be denied or left alone.
       guard answer == .ask else { return try decision(on: request, answer == .approve ? .deny : answer) { _ in nil } }
       return try decision(on: request, .ask) { end in
         try askWhether("deny it? [y/n] ", until: end).flatMap { $0 ? false : nil }

@@ -2,16 +2,16 @@ import CQRCode
 
 /// A QR code (ISO/IEC 18004), as a square of dark and light modules with its quiet zone.
 public struct QRPicture: Sendable {
-  /// Four modules, as the standard wants it around the code.
+  /// Four modules, as the standard requires around the code.
   static let quietZone = 4
 
-  /// Modules of a side, quiet zone included.
+  /// The modules of one side, including the quiet zone.
   public let size: Int
   private let dark: [Bool]
 
-  /// Nil where the text does not fit into a code.
+  /// Nil if the text does not fit into a code.
   public init?(_ text: String) {
-    // Level L: a screen is not smudged, and fewer modules fit into more terminals.
+    // Level L: a screen is not smudged, and a smaller code fits into more terminals.
     guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L) else { return nil }
     defer { QRcode_free(code) }
     let width = Int(code.pointee.width)
@@ -32,8 +32,8 @@ public struct QRPicture: Sendable {
     (0..<size).contains(row) && (0..<size).contains(column) && dark[row * size + column]
   }
 
-  /// Lines of half blocks, two modules' rows a line. Foreground and background are both set, so that the code is dark
-  /// on light on any terminal.
+  /// The code as lines of half blocks, with two rows of modules in each line. Foreground and background are both set,
+  /// so that the code is dark on light on any terminal.
   public func terminalLines() -> [String] {
     stride(from: 0, to: size, by: 2).map { row in
       let cells = (0..<size).map { column -> Character in
@@ -49,6 +49,6 @@ public struct QRPicture: Sendable {
     }
   }
 
-  /// Whether it fits a terminal of this size with a line to spare for the shell's prompt.
+  /// Whether the code fits a terminal of this size, with one line left for the shell's prompt.
   public func fits(columns: Int, rows: Int) -> Bool { size <= columns && (size + 1) / 2 + 1 <= rows }
 }

@@ -1,5 +1,5 @@
 extension QRPicture {
-  /// Pixels of a module's side: a phone's camera reads it from an arm's length.
+  /// The pixels of a module's side. A phone's camera can read the code from an arm's length.
   private static let scale = 8
 
   /// The code as a PNG file (W3C PNG, second edition): one bit a pixel, without compression, so that no library is
@@ -11,7 +11,7 @@ extension QRPicture {
       + Self.chunk("IDAT", Self.stored(rows(side))) + Self.chunk("IEND", [])
   }
 
-  /// Rows of bits, 1 for white, each behind its filter byte.
+  /// Rows of bits, 1 for white. Each row follows its filter byte.
   private func rows(_ side: Int) -> [UInt8] {
     var bytes: [UInt8] = []
     for y in 0..<side {
@@ -52,7 +52,7 @@ extension QRPicture {
     return bigEndian(UInt32(body.count)) + checked + bigEndian(crc32(checked))
   }
 
-  /// CRC-32 as PNG's annex D has it.
+  /// CRC-32 of PNG's annex D.
   private static func crc32(_ bytes: [UInt8]) -> UInt32 {
     var crc = UInt32.max
     for byte in bytes {
