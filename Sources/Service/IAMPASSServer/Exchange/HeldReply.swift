@@ -1,30 +1,30 @@
-/// A reply that waits for news. Whoever waits keeps little: each look at the storage runs in a task that is gone before the
-/// wait begins, and its memory with it.
+/// A reply that waits for news. Waiting uses little memory: each look at the storage runs in its own task, which ends
+/// before the wait begins.
 struct HeldReply: Sendable {
-  /// How long a reply is held at most, in seconds: shorter than the time after which middle boxes forget an idle
+  /// How long a reply is held at most, in seconds: shorter than the time after which middleboxes drop an idle
   /// connection.
   static let usualWait: Int64 = 60
 
   enum Look: Sendable {
     case reply(ServiceReply)
-    /// Nothing to tell yet: look again at the next change, and after these milliseconds at the latest.
+    /// There is no reply yet. Look again at the next change, and after these milliseconds at the latest.
     case nothingYet(milliseconds: Int64)
   }
 
-  /// - Parameter isLast: there is no waiting any more: the client has gone, and must not count as one that was told; or
-  ///   the service stops. This look replies.
+  /// - Parameter isLast: there is no more waiting, and this look must reply. The client has gone, and must not count as
+  ///   informed; or the service stops.
   typealias Looking = @Sendable (_ isLast: Bool) async throws -> Look
 
   private let watch: ChangeBoard.Watch
-  /// Milliseconds until the next look at the latest.
+  /// The longest time until the next look, in milliseconds.
   private let patience: Int64
   private let look: Looking
 
-  /// - Parameter patience: what the first look said, which found nothing to tell. Milliseconds.
+  /// - Parameter patience: the milliseconds from the first look, which found no reply.
   init(_ watch: ChangeBoard.Watch, patience: Int64, look: @escaping Looking) {
     self.watch = watch
     self.patience = patience
-    // Looks go on after the request's own task: what they change is the client's all the same.
+    // Looks run after the request's own task has ended. The client is still the actor of their changes.
     guard let actor = AuditActor.current else {
       self.look = look
       return
@@ -32,7 +32,7 @@ struct HeldReply: Sendable {
     self.look = { isLast in try await AuditActor.$current.withValue(actor) { try await look(isLast) } }
   }
 
-  /// The same, whose reply goes through `change` in the end.
+  /// The same held reply, with `change` applied to the final reply.
   func finished(_ change: @escaping @Sendable (ServiceReply) async throws -> ServiceReply) -> HeldReply {
     HeldReply(watch, patience: patience) { [look] isLast in
       switch try await look(isLast) {
@@ -42,14 +42,14 @@ struct HeldReply: Sendable {
     }
   }
 
-  /// The same, whose failure is a reply.
+  /// The same held reply, in which an error becomes a reply.
   func replying(toFailure reply: @escaping @Sendable (any Error) -> ServiceReply) -> HeldReply {
     HeldReply(watch, patience: patience) { [look] isLast in
       do { return try await look(isLast) } catch { return .reply(reply(error)) }
     }
   }
 
-  /// Waits until there is something to tell.
+  /// Waits until there is a reply.
   func reply() async -> ServiceReply {
     var patience = patience
     while true {
@@ -63,12 +63,12 @@ struct HeldReply: Sendable {
   }
 }
 
-/// Does `work` in a task of its own, whose memory is given back at its end. A task keeps what its deepest call needed until
-/// the task ends, which is long if it goes on to wait.
+/// Runs `work` in its own task, which frees its memory at its end. A task keeps the memory of its deepest call until it
+/// ends, which is long for a task that waits.
 func apart<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
   await withTaskGroup(of: Value.self) { group in
     group.addTask(operation: work)
-    // A group with a task has a result.
+    // A group with one task has a result.
     return await group.next()!
   }
 }

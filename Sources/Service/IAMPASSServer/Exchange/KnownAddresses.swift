@@ -1,19 +1,19 @@
 import IAMPASSProtocol
 import Synchronization
 
-/// The public addresses that requests named lately. Nearly all name the same one, and reading it takes longer than finding
-/// it here.
+/// The public addresses that requests named recently. Nearly all name the same one, and parsing it takes longer than
+/// finding it here.
 final class KnownAddresses: Sendable {
-  /// Strangers may name any number of hosts.
+  /// The most addresses: strangers may name any number of hosts.
   static let greatestCount = 16
 
-  /// Nil: each request's own authority counts.
+  /// The configured address; nil: each request's own authority counts.
   private let configured: ServerURL?
   private let known = Mutex<[String: PublicAddress]>([:])
 
   init(configured: ServerURL?) { self.configured = configured }
 
-  /// As ``PublicAddress/init(configured:authority:)``.
+  /// The address that ``PublicAddress/init(configured:authority:)`` makes.
   func address(authority: String?) -> PublicAddress? {
     // With a configured address, all have the same.
     let key = configured == nil ? authority ?? "" : ""

@@ -1,10 +1,10 @@
-/// What programs that speak OpenID Connect ask for.
+/// The routes of programs that use OpenID Connect.
 enum OpenIDRoute: Equatable {
-  /// What this service can do (OpenID Connect Discovery 1.0 §4).
+  /// The service's configuration (OpenID Connect Discovery 1.0 §4).
   case configuration
-  /// Ask a user's phone (CIBA Core 1.0 §7).
+  /// A request to a user's phone (CIBA Core 1.0 §7).
   case authorize
-  /// What became of it (CIBA Core 1.0 §10.1).
+  /// The request's result (CIBA Core 1.0 §10.1).
   case token
 
   var method: String { self == .configuration ? "GET" : "POST" }

@@ -1,18 +1,19 @@
 import IAMPASSProtocol
 
-/// The service's address as clients see it, for one request: they signed it, and links lead there.
+/// The service's address as clients see it, for one request. Clients sign it, and links use it.
 struct PublicAddress: Sendable {
   /// The standard port of https, which some clients sign and others leave out.
   private static let standardPort = ":443"
 
   let url: ServerURL
-  /// How clients may spell scheme, host and port: as sent, as usual, with the standard port.
+  /// How clients may spell scheme, host and port: as sent, in the usual form, and with the standard port.
   private let origins: [String]
 
   /// Nil unless the request names a valid host.
   ///
   /// - Parameters:
-  ///   - configured: of `--public-url`. Without it the request's own authority counts: a signature covers it.
+  ///   - configured: the address of `--public-url`. Without it the request's own authority counts, because a signature
+  ///     covers it.
   init?(configured: ServerURL?, authority: String?) {
     if let configured {
       url = configured
@@ -27,12 +28,12 @@ struct PublicAddress: Sendable {
     origins = [sent] + PublicAddress.spellings(of: url.origin).filter { $0 != sent }
   }
 
-  /// What of `target` is a route: below the public path, which a proxy may have taken away already.
+  /// The route in `target`: the part below the public path, which a proxy may already have removed.
   func routed(_ target: String) -> Substring {
     isBelowBase(target) ? target.dropFirst(url.basePath.count) : target[...]
   }
 
-  /// The URIs that the client may have signed: one place, differently spelled.
+  /// The URIs that the client may have signed: spellings of the same address.
   func signedURIs(_ target: String) -> [String] {
     let base = isBelowBase(target) ? "" : url.basePath
     return origins.map { $0 + base + target }

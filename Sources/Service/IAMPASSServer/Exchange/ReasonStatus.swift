@@ -1,6 +1,6 @@
 extension Reason {
-  /// The HTTP status of a refusal for this reason. 200: the request was taken, and its reply says why nothing was done, as
-  /// the documentation has it.
+  /// The HTTP status of a refusal for this reason. 200 means that the request was accepted, and its reply says why
+  /// nothing was done, as in the documentation.
   var status: Int {
     switch self {
     case .badUserID, .noUsers, .noTextMessages, .badPhoneNumber, .messageNotSent, .noAdministrator,

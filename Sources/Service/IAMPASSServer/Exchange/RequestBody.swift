@@ -2,14 +2,14 @@ import Hummingbird
 import HummingbirdCore
 import NIOCore
 
-/// The body of a request, read whole within bounds of size and time.
+/// Reads the whole body of a request, within bounds of size and time.
 enum RequestBody {
-  /// Bytes; requests to the service are far smaller.
+  /// The greatest size in bytes. Requests to the service are far smaller.
   static let greatestLength = 65_536
-  /// Seconds that a whole body may take.
+  /// The longest time for a whole body, in seconds.
   static let time: Int64 = 10
 
-  /// The bytes of a request of HTTP/1.1, or why they are not read.
+  /// The body of an HTTP/1.1 request, or why it is not read.
   static func read(from request: Request) async -> Result<[UInt8], Refusal> {
     // A request says in its headers whether it has a body (RFC 9112 §6.3).
     if request.headers[.contentLength] == nil, request.headers[.transferEncoding] == nil {

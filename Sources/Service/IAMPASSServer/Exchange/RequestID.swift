@@ -1,7 +1,7 @@
-/// What the lines of the log about one request have in common, and its reply's header: a proxy's id if a trusted proxy
-/// sends one, so that both logs can be joined.
+/// The id of a request in the log and in its reply's header. If a trusted proxy sends an id, that one is used, so that
+/// both logs can be joined.
 ///
-/// Nobody else is believed: a stranger could give its requests the ids of others.
+/// Other clients are not trusted: a stranger could use the ids of others.
 public enum RequestID {
   static let header = "X-Request-Id"
   /// The name in the log.
@@ -11,16 +11,16 @@ public enum RequestID {
   /// The id of the request that the task answers.
   @TaskLocal static var current: String?
 
-  /// For each line of the log; empty outside of a request.
+  /// The metadata for each line of the log; empty outside of a request.
   public static var metadata: [String: String] { current.map { [name: $0] } ?? [:] }
 
-  /// A new one. It is not a secret.
+  /// Makes a new id. It is not a secret.
   static func made() -> String {
     let digits = String(UInt64.random(in: .min ... .max), radix: 16)
     return String(repeating: "0", count: 16 - digits.count) + digits
   }
 
-  /// Whether a text may be one: it can end no line and no field of a log, and no header.
+  /// Whether a text may be an id: it cannot end a line or field of a log, or a header.
   static func isFit(_ text: String) -> Bool {
     (1...greatestLength).contains(text.utf8.count)
       && text.utf8.allSatisfy { byte in
@@ -35,7 +35,7 @@ public enum RequestID {
 }
 
 extension TrustedProxies {
-  /// The id that a trusted peer has given the request; nil: it sent none, or not one alone that is fit.
+  /// The id that a trusted peer has given the request; nil unless it sent exactly one valid id.
   func requestID(of request: ServiceRequest) -> String? {
     guard believes(request.peer) else { return nil }
     let named = request.values(of: [RequestID.header])

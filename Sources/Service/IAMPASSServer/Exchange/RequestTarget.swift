@@ -1,4 +1,4 @@
-/// A request's target, taken apart and decoded.
+/// A request's target, split and decoded.
 struct RequestTarget {
   let path: [String]
   let query: [(name: String, value: String)]
@@ -26,7 +26,7 @@ struct RequestTarget {
     self.query = query
   }
 
-  /// The value of this name; nil unless there is exactly one.
+  /// The value of this query name; nil unless there is exactly one.
   func value(_ name: String) -> String? {
     let values = query.filter { $0.name == name }
     return values.count == 1 ? values[0].value : nil

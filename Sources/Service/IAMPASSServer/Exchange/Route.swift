@@ -1,6 +1,7 @@
 import IAMPASSProtocol
 
-/// What a path means. The documentation prints some management routes without `management/`: both are taken.
+/// The meaning of a path. The documentation prints some management routes without `management/`; both forms are
+/// accepted.
 enum Route: Equatable {
   case announcement
   case health
@@ -9,7 +10,7 @@ enum Route: Equatable {
   case openID(OpenIDRoute)
   /// A computer asks to join.
   case join
-  /// With the path below it.
+  /// The console, with the path below it.
   case console([String])
   case management(ManagementRoute, application: String)
   case session(SessionRoute)
@@ -33,9 +34,9 @@ enum Route: Equatable {
   /// The console's own routes say which methods they take.
   var isConsole: Bool { if case .console = self { true } else { false } }
 
-  /// Nil for a path that means nothing.
+  /// Nil for an unknown path.
   ///
-  /// - Parameter path: decoded segments.
+  /// - Parameter path: the decoded segments.
   init?(path: [String]) {
     if let (route, application) = ManagementRoute.named(in: path) {
       self = .management(route, application: application)
@@ -60,7 +61,7 @@ enum Route: Equatable {
   }
 }
 
-/// What an application itself asks for: about its users and their phones.
+/// The routes of an application, about its users and their phones.
 enum ManagementRoute: Equatable {
   case addUsers
   case deleteUsers
@@ -93,19 +94,19 @@ enum ManagementRoute: Equatable {
   }
 }
 
-/// What computers ask for: to start a sign-in session, and what becomes of it.
+/// The routes of computers, about service sessions.
 enum SessionRoute: Equatable {
   /// - Parameter starter: the id of the application, or of one of its host credentials.
   case start(user: String, starter: String)
-  /// Asks for no more than a signed reply, which has the service's mark.
+  /// Asks only for a signed reply, which has the service's mark.
   case mark(starter: String)
-  /// Which phones the user has, for a computer that knows their keys.
+  /// The user's phones, for a computer that knows their keys.
   case phones(user: String, starter: String)
   /// The users whom the service lists for the computer.
   case userList(starter: String)
-  /// A code of the user has served on a computer that could not ask the phone.
+  /// Reports that a user's code was used on a computer that could not ask the phone.
   case codeUse(user: String, starter: String)
-  /// What was noted of the computer's own sign-ins.
+  /// The audit of the computer's own sign-ins.
   case audit(starter: String)
   /// The computer asks for a change of the list of users, which an administrator's phone approves.
   case userChange(starter: String)
@@ -136,7 +137,7 @@ enum SessionRoute: Equatable {
   }
 }
 
-/// What phones ask for.
+/// The routes of phones.
 enum PhoneRoute: Equatable {
   case showLink(code: String)
   case register

@@ -4,14 +4,14 @@ extension ServerURL {
   /// The host if it is a DNS name; nil for a numeric address.
   public var hostName: String? {
     let host = authority.prefix { $0 != ":" }
-    // No top-level domain is a number, and no number ends with a letter but in brackets.
+    // A top-level domain is not a number. A numeric address ends with a letter only in brackets.
     guard !authority.hasPrefix("["), let last = host.split(separator: ".").last, last.contains(where: \.isLetter) else {
       return nil
     }
     return String(host)
   }
 
-  /// The port; the scheme's default if none is written.
+  /// The port; the scheme's default if the address has none.
   var port: Int {
     let usual = isEncrypted ? 443 : 80
     guard let colon = authority.lastIndex(of: ":"), !authority[colon...].contains("]") else { return usual }

@@ -1,23 +1,23 @@
 import IAMPASSProtocol
 
-/// A request as received, whole; nothing in it is verified.
+/// A request as received. Nothing in it is verified.
 public struct ServiceRequest: Sendable {
   public let method: String
-  /// Path and query, byte for byte as sent: signatures are over this.
+  /// Path and query, byte for byte as sent, because signatures cover it.
   public let target: String
-  /// From `:authority` or `Host`.
+  /// The value of `:authority` or `Host`.
   public let authority: String?
   public let headers: [(name: String, value: String)]
   public let body: [UInt8]
   /// The numeric address that the connection came from, if it is known.
   public let peer: String?
-  /// What it came by.
+  /// Which listener it came by.
   var listener = Listener.everything
-  /// Calls back once the client has gone; for requests that are held.
+  /// Calls back once the client has gone, for held requests.
   public let onDeparture: @Sendable (@escaping @Sendable () -> Void) -> Void
   /// Whether the client has gone: nobody would read the reply.
   let hasLeft: @Sendable () -> Bool
-  /// Called once the client has proven who it is.
+  /// Is called once the client is authenticated.
   let onProof: @Sendable () -> Void
 
   public init(
@@ -44,7 +44,7 @@ public struct ServiceRequest: Sendable {
     headers.filter { header in names.contains { Self.isSameName($0, header.name) } }.map(\.value)
   }
 
-  /// Makes no copies: each request's headers are looked up many times.
+  /// It makes no copies, because each request's headers are looked up many times.
   private static func isSameName(_ left: String, _ right: String) -> Bool {
     left.utf8.count == right.utf8.count
       && left.utf8.elementsEqual(right.utf8) { $0 == $1 || lowered($0) == lowered($1) }
@@ -54,9 +54,9 @@ public struct ServiceRequest: Sendable {
     (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
   }
 
-  /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3); nil without a usable one.
+  /// The seconds of `Prefer: wait=N` (RFC 7240 §4.3); nil if there is no valid one.
   ///
-  /// - Parameter longest: what the service allows; 0: nothing is held.
+  /// - Parameter longest: the longest wait that the service allows; 0: replies are not held.
   func preferredWait(longest: Int64) -> Int64? {
     guard longest > 0 else { return nil }
     for preference in values(of: ["Prefer"]).flatMap({ $0.split(separator: ",") }) {
@@ -73,13 +73,14 @@ public struct ServiceRequest: Sendable {
 }
 
 extension ServiceRequest {
-  /// Whether a browser's user is looking, and not a program that reads JSON.
+  /// Whether a browser asks for a page, and not a program for JSON.
   var wantsPage: Bool {
     values(of: ["Accept"]).flatMap { $0.lowercased().split(separator: ",") }.contains {
       $0.prefix { $0 != ";" }.filter { $0 != " " } == "text/html"
     }
   }
 
-  /// Whether its reply may be held, or be a stream: for what its task keeps meanwhile. A guess that costs memory alone.
+  /// Whether its reply may be held or be a stream, which decides what its task keeps in memory. A wrong guess only
+  /// costs memory.
   var mayWait: Bool { target.hasSuffix("/events") || !values(of: ["Prefer"]).isEmpty }
 }

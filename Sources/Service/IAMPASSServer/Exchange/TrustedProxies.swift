@@ -1,4 +1,4 @@
-/// Proxies that are believed about the address a request comes from. Clients can spoof it, so no one else is.
+/// The proxies that are trusted to give a request's address. Clients could forge it, so others are not trusted.
 public struct TrustedProxies: Sendable {
   private let addresses: Set<PeerAddress>
 
@@ -16,7 +16,7 @@ public struct TrustedProxies: Sendable {
       return .unknown
     }
     guard addresses.contains(whole) else { return peer }
-    // By bytes: what the client sent before the comma must not hide it.
+    // This splits bytes: text that the client sent must not hide the comma.
     let named = request.values(of: ["X-Forwarded-For"]).last?.utf8.split(separator: UInt8(ascii: ",")).last
     return named.flatMap { ClientAddress(String(Substring($0).trimming(" \t"))) } ?? peer
   }

@@ -1,11 +1,12 @@
 import IAMPASSProtocol
 
-/// A value in a line of `name=value` for people, so that the line reads one way: values came from strangers.
+/// A value in a line of `name=value` for people. It is quoted so that the line is unambiguous, because values come from
+/// strangers.
 public enum FieldText {
-  /// `value` made fit to be shown, cut to `limit` characters. It is in quotes, with `\` before `"` and `\`, if it is empty
-  /// or holds a space, `=`, `"` or `\`.
+  /// The value, sanitized and cut to `limit` characters. It is in quotes, with `\` before `"` and `\`, if it is empty
+  /// or has a space, `=`, `"` or `\`.
   public static func quoted(_ value: String, limit: Int = DisplayText.greatestLength) -> String {
-    // By scalars: with an accent behind it, a quote is another character.
+    // This works on scalars: with an accent after it, a quote is another Character.
     let scalars = DisplayText.sanitized(value, limit: limit).unicodeScalars
     guard scalars.isEmpty || scalars.contains(where: isSeparating) else { return String(scalars) }
     var text = String.UnicodeScalarView()

@@ -1,13 +1,13 @@
 import Synchronization
 
-/// What the check of the whole database file has found since the start.
+/// The result of the check of the whole database file since the start.
 final class FileHealth: Sendable {
   enum State: Sendable {
-    /// PostgreSQL has it.
+    /// The data is in PostgreSQL.
     case elsewhere
     case unchecked
     case sound
-    /// With what was found, in one line.
+    /// The file is damaged. Has the finding in one line.
     case damaged(String)
   }
 

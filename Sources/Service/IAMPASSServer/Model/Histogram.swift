@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A number that many threads add to. None of them waits for another one.
+/// A number to which many threads add without waiting for each other.
 final class Counter: Sendable {
   private let number = Atomic<Int64>(0)
 
@@ -9,7 +9,7 @@ final class Counter: Sendable {
   func add(_ more: Int64 = 1) { number.add(more, ordering: .relaxed) }
 }
 
-/// How long something takes: how often, in fixed spans, and how long all together. Nobody who notes a time waits.
+/// A histogram of durations: the number in each fixed span, and the sum. Adding a duration does not wait.
 final class Histogram: Sendable {
   /// The ends of the spans, in microseconds, and in seconds as OpenMetrics writes them. A last span has no end.
   static let ends: [(microseconds: Int64, seconds: String)] = [
@@ -29,9 +29,9 @@ final class Histogram: Sendable {
     sum.add(whole)
   }
 
-  /// What was noted until now.
+  /// The values so far.
   struct Noted {
-    /// For each span how many took no longer than its end; the last one is all.
+    /// For each span, the number of durations up to its end. The last number is all.
     let upTo: [Int64]
     let microseconds: Int64
 

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// Random values that the storage cannot do without.
+/// Random values for the storage.
 enum RandomValue {
   /// 128 bits as 32 hexadecimal digits.
   static func identifier() throws(StorageError) -> String {
@@ -8,8 +8,8 @@ enum RandomValue {
     return identifier
   }
 
-  /// Whether it may be an ``identifier()``: all ids of applications, credentials, sessions and phones are, and the codes of
-  /// links. Nothing else needs to be looked for.
+  /// Whether it has the form of an ``identifier()``. All ids of applications, credentials, sessions and phones have it,
+  /// and codes of links too. Other texts need no look-up.
   static func isIdentifier(_ text: String) -> Bool {
     text.utf8.count == 32
       && text.utf8.allSatisfy { byte in
@@ -22,13 +22,13 @@ enum RandomValue {
     return bytes
   }
 
-  /// From 0, each as likely as any other.
+  /// A random number from 0, uniformly distributed.
   ///
-  /// - Parameter bound: 1 to 256.
+  /// - Parameter bound: the upper bound, 1 to 256.
   static func number(below bound: Int) throws(StorageError) -> Int {
     while true {
       guard let byte = Digest.randomBytes(1)?.first else { throw StorageError(.noRandomBytes) }
-      // If the bound does not divide 256, the lower numbers would otherwise come more often.
+      // Without this, lower numbers would come more often if the bound does not divide 256.
       if Int(byte) < 256 / bound * bound { return Int(byte) % bound }
     }
   }

@@ -1,4 +1,4 @@
-/// Why a request is not done: the `reason` of the reply.
+/// Why a request is refused: the `reason` of the reply.
 public enum Reason: String, Sendable, CaseIterable {
   case badRequest = "BAD_REQUEST"
   case bodyTooLarge = "BODY_TOO_LARGE"
@@ -18,7 +18,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case nonceReplayed = "NONCE_REPLAYED"
   case credentialRevoked = "CREDENTIAL_REVOKED"
   case hostMayNotManage = "HOST_MAY_NOT_MANAGE"
-  /// For a computer with a credential of its own alone.
+  /// Only a computer with its own credential may ask this.
   case hostCredentialRequired = "HOST_CREDENTIAL_REQUIRED"
 
   case unknownApplication = "UNKNOWN_APPLICATION"
@@ -26,9 +26,9 @@ public enum Reason: String, Sendable, CaseIterable {
   case unknownSession = "UNKNOWN_SESSION"
   case badUserID = "BAD_USER_ID"
   case noUsers = "NO_USERS"
-  /// What people call a user is too long, or a reader would not see all of it.
+  /// A user's name for people is too long, or has characters that readers would not see.
   case badDisplayName = "BAD_DISPLAY_NAME"
-  /// A name is for somebody whom the same request does not add.
+  /// The request has a name for a user whom it does not add.
   case nameWithoutUser = "NAME_WITHOUT_USER"
   case noTextMessages = "SMS_NOT_CONFIGURED"
   case badPhoneNumber = "BAD_PHONE_NUMBER"
@@ -38,7 +38,7 @@ public enum Reason: String, Sendable, CaseIterable {
   case badFormToken = "BAD_FORM_TOKEN"
   /// The administrator's role does not allow it.
   case roleTooLow = "ROLE_TOO_LOW"
-  /// It would give the administrators' own application to somebody else.
+  /// It would give the administrators' own application to others.
   case ownApplication = "OWN_APPLICATION"
   /// Another administrator changed the same thing after the page was made.
   case changedMeanwhile = "CHANGED_MEANWHILE"
@@ -48,11 +48,11 @@ public enum Reason: String, Sendable, CaseIterable {
   case joinCodeExpired = "JOIN_CODE_EXPIRED"
   case joinCodeRevoked = "JOIN_CODE_REVOKED"
   case joinCodeUsed = "JOIN_CODE_USED"
-  /// Another computer of this name has joined, or waits.
+  /// Another computer of this name has joined or waits.
   case computerNameTaken = "COMPUTER_NAME_TAKEN"
   case joinRefused = "JOIN_REFUSED"
 
-  /// No administrator whose role is enough has a phone that could be asked.
+  /// No administrator with a sufficient role has a phone that could be asked.
   case noAdministrator = "NO_ADMINISTRATOR"
   /// Administrators' phones have another open request of the same computer.
   case administratorBusy = "ADMINISTRATOR_BUSY"
@@ -60,7 +60,7 @@ public enum Reason: String, Sendable, CaseIterable {
   /// Approved with other digits than the terminal shows.
   case changeCodeWrong = "CHANGE_CODE_WRONG"
   case changeNotAnswered = "CHANGE_NOT_ANSWERED"
-  /// It was approved, and the approval has served.
+  /// The approval was already used.
   case changeUsed = "CHANGE_USED"
   case userNameNotFit = "USER_NAME_NOT_FIT"
   case groupNameNotFit = "GROUP_NAME_NOT_FIT"
@@ -70,22 +70,22 @@ public enum Reason: String, Sendable, CaseIterable {
   case methodNotAvailable = "METHOD_NOT_AVAILABLE"
   case requestPending = "REQUEST_PENDING"
   case applicationDisabled = "APPLICATION_DISABLED"
-  /// Its credential was used by two computers, or its disk was put back, and the application holds such computers.
+  /// Two computers used the credential, or the computer's disk was restored, and the application holds such computers.
   case computerHeld = "COMPUTER_HELD"
   /// The application requires codes, and a client that sends no context would not show one.
   case contextRequired = "CONTEXT_REQUIRED"
-  /// The application requires codes, and the computer's program can show none.
+  /// The application requires codes, and the computer's program cannot show one.
   case codeRequired = "CODE_REQUIRED"
   case sourceBlocked = "SOURCE_BLOCKED"
   case tooManyDenials = "TOO_MANY_DENIALS"
-  /// All codes that this request could have are shown, or were just now.
+  /// All codes that this request could have are in use, or were in use until just now.
   case tooManyRequests = "TOO_MANY_REQUESTS"
   case badDuration = "BAD_DURATION"
-  /// A context that the service may not change names another host than the credential.
+  /// The context names another host than the credential, and the service may not change the context.
   case wrongHost = "WRONG_HOST"
-  /// The context has the service name that stands for documents.
+  /// The context has the service name that is reserved for documents.
   case reservedService = "RESERVED_SERVICE"
-  /// The computer drew a code that another terminal shows, or showed just now.
+  /// The computer chose a code that another terminal shows, or has just shown.
   case codeInUse = "CODE_IN_USE"
 
   case unknownLink = "UNKNOWN_LINK"

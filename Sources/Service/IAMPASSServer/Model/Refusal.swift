@@ -1,12 +1,12 @@
 import IAMPASSProtocol
 
-/// Why the service does not do what a request asks for. It is returned; failures of the storage are thrown.
+/// Why the service refuses a request. It is returned, while failures of the storage are thrown.
 struct Refusal: Error {
-  /// The phone was cut off, maybe since its signature was checked.
+  /// The phone was revoked, maybe after its signature was checked.
   static let cutOff = Refusal(.deviceCutOff)
 
   let reason: Reason
-  /// What an authenticator's assertion lacks; for the log alone.
+  /// What an authenticator's assertion lacks, only for the log.
   let detail: CredentialRefusal?
 
   init(_ reason: Reason, detail: CredentialRefusal? = nil) {

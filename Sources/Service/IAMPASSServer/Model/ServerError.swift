@@ -1,16 +1,16 @@
-/// Why the service does not begin.
+/// Why the service does not start.
 public struct ServerError: Error, Sendable {
   public enum Code: Sendable {
     case certificateUnreadable
     case keyUnreadable
-    /// The key is not the certificate's, or TLS does not take them.
+    /// The key does not belong to the certificate, or TLS does not accept them.
     case certificateRefused
   }
 
   public let code: Code
-  /// The file.
+  /// The file's path.
   public let subject: String
-  /// What the system or the TLS library said.
+  /// The message of the system or the TLS library.
   public let detail: String
 
   public init(code: Code, subject: String, detail: String) {

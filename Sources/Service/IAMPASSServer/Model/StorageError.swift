@@ -1,43 +1,44 @@
-/// Why the data directory or the database cannot be used.
+/// Why the data folder or the database cannot be used.
 public struct StorageError: Error, Sendable {
   public enum Code: Sendable {
     case folderNotMade
     case folderWritableByOthers
     case databaseNotOpened
-    /// What is in it is not what SQLite wrote.
+    /// The contents are not what SQLite has written.
     case databaseDamaged
-    /// There must be one already.
+    /// The database must already exist.
     case noDatabase
     case noRandomBytes
-    /// A copy was put back, and the wall clock says a time before the copy was made. `detail`: the copy's time.
+    /// A copy was restored, but the wall clock is before the time of the copy. `detail`: the copy's time.
     case clockBehindCopy
-    /// PostgreSQL: the address cannot be used. `detail` does not quote it.
+    /// PostgreSQL: the address is not valid. `detail` does not quote it.
     case addressInvalid
-    /// PostgreSQL: the address has a password, which everyone on the machine could read in the command's arguments.
+    /// PostgreSQL: the address has a password, which all users of the computer could read in the command's arguments.
     case passwordInAddress
-    /// PostgreSQL: the server cannot be reached, or refuses. `path`: its address.
+    /// PostgreSQL: the server cannot be reached, or refuses the connection. `path`: its address.
     case databaseNotReached
-    /// PostgreSQL: a pooler lends one session to several connections. `path`: its address.
+    /// PostgreSQL: a pooler shares one session between several connections. `path`: its address.
     case databaseSessionsShared
-    /// PostgreSQL: it cannot hold every character. `path`: its address. `detail`: its encoding.
+    /// PostgreSQL: the database's encoding does not have every character. `path`: its address. `detail`: its encoding.
     case databaseEncoding
-    /// A newer version changed the tables. `detail`: the change.
+    /// A newer version has changed the tables. `detail`: the change.
     case databaseTooNew
-    /// PostgreSQL: the role may not see where the history is written. `path`: its address. `detail`: the refusal.
+    /// PostgreSQL: the role may not read the position of the write-ahead log. `path`: its address. `detail`: the
+    /// refusal.
     case historyUnreadable
-    /// The service, or `database migrate`, has to bring it up to date first.
+    /// The database must first be migrated by the service or `database migrate`.
     case databaseTooOld
-    /// It has no tables of the service.
+    /// The database does not have the service's tables.
     case databaseForeign
-    /// Everything was moved away: nothing may be changed here. `detail`: where it is.
+    /// All data was moved away, so nothing may be changed here. `detail`: where it is now.
     case databaseMoved
-    /// Everything is on its way here, and the move was not completed. `detail`: from where.
+    /// All data is being moved here, and the move is not complete. `detail`: from where.
     case databaseArriving
   }
 
   public let code: Code
   public let path: String
-  /// What the system, SQLite or PostgreSQL said.
+  /// The message of the system, SQLite or PostgreSQL.
   public let detail: String
 
   init(_ code: Code, path: String = "", detail: String = "") {

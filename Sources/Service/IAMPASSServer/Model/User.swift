@@ -2,15 +2,15 @@ import IAMPASSProtocol
 
 /// A user of one application, known by the id that the application chose.
 struct User: Sendable {
-  /// Characters of an id.
+  /// The greatest length of an id in characters.
   static let greatestNameLength = 1_000
-  /// Its bytes in UTF-8. PostgreSQL's indices refuse rows of 2,704 bytes.
+  /// The greatest length of an id in bytes of UTF-8. PostgreSQL's indices refuse rows of 2,704 bytes.
   static let greatestNameSize = 2_000
 
   let id: Int64
   let application: String
   let name: String
-  /// Who may answer once for the user, and until when; nil if nobody may.
+  /// The locum who may answer once for the user, and until when; nil if there is none.
   let locum: (Locum, until: UnixTime)?
 
   static func isFit(_ name: String) -> Bool {

@@ -1,19 +1,20 @@
 import IAMPASSProtocol
 
-/// A customer of the service: hosts that share users.
+/// A customer of the service: computers that share users.
 public struct Application: Sendable {
   public let id: String
   public let name: String
   public let secret: Secret
 
-  /// One whose id and secret are known already.
+  /// Makes an application whose id and secret are known.
   public init(id: String, name: String, secret: Secret) {
     self.id = id
     self.name = name
     self.secret = secret
   }
 
-  /// A new id and secret, which no database knows yet. Throws ``ApplicationRefusal``, or for want of random bytes.
+  /// Makes a new id and secret, which are not stored yet. Throws ``ApplicationRefusal``, or if there are no random
+  /// bytes.
   public init(new name: String) throws {
     guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
     self.init(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
@@ -33,10 +34,10 @@ public struct ListedApplication: Sendable {
   }
 }
 
-/// Why an application is not made, or not changed.
+/// Why an application is not made or not changed.
 public enum ApplicationRefusal: Error, Equatable, Sendable {
   case nameTaken
-  /// Empty, longer than 100 characters, or with control characters.
+  /// The name is empty, longer than 100 characters, or has control characters.
   case nameNotFit
   case nameUnknown
 }

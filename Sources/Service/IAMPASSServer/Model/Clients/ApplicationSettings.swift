@@ -3,20 +3,20 @@ import IAMPASSProtocol
 /// Whether phones ask for two digits that the terminal shows.
 public enum MatchCodes: String, Sendable, CaseIterable {
   case off
-  /// Where the computer says what is signed in to: who knows nothing of contexts would not show a code either.
+  /// For computers that send a context: others would not show a code either.
   case on
-  /// And a request without a context is not started.
+  /// A request without a context is also not started.
   case required
 }
 
-/// What a command changes of an application's settings; nil: as before.
+/// A command's changes of an application's settings; nil: unchanged.
 public struct SettingsChange: Sendable {
   public var matchCodes: MatchCodes?
-  /// Whether apps may offer the method `facial`, by their word.
+  /// Whether apps may offer the method `facial`, which only they vouch for.
   public var appsVouchForFaces: Bool?
   /// How many phones a user may register; within ``ApplicationSettings/phoneCounts``.
   public var phones: Int64?
-  /// Whether a computer that may have been copied starts no sign-ins.
+  /// Whether a computer that may have been copied cannot start sign-ins.
   public var holdsClones: Bool?
 
   public init(
@@ -31,31 +31,31 @@ public struct SettingsChange: Sendable {
 
 /// What an administrator chooses for one application.
 public struct ApplicationSettings: Sendable, Equatable {
-  /// Whether sessions walk away with their phone.
+  /// Whether sessions end when their phone leaves.
   var walkaway = true
-  /// Whether a phone that is not heard of has left.
+  /// Whether a silent phone counts as one that has left.
   var silenceLeaves = false
   var matchCodes = MatchCodes.on
-  /// Seconds that a request waits for its answer.
+  /// How long a request waits for its answer, in seconds.
   var answerTime = SessionLifecycle.answerTime
-  /// The greatest length of a session, in seconds, whatever its computer asks for.
+  /// The longest time of a session in seconds, even if its computer asks for more.
   var greatestDuration = SessionLifecycle.durations.upperBound
   /// The program that sends registration links; empty: there is none.
   var hook = ""
-  /// Whether apps may vouch for their user's face: the method `facial`.
+  /// Whether apps may vouch for their user's face (the method `facial`).
   var appsVouchForFaces = false
-  /// How many phones a user may register. Those whose user has more stay.
+  /// How many phones a user may register. Phones beyond this number stay.
   var phones: Int64 = 1
-  /// Whether a computer that may have been copied starts no sign-ins until an administrator has settled that.
+  /// Whether a computer that may have been copied cannot start sign-ins until an administrator has settled it.
   var holdsClones = false
-  /// No new sign-ins, and no management.
+  /// Whether the application has no new sign-ins and no management.
   var isDisabled = false
 
-  /// Seconds.
+  /// The valid answer times in seconds.
   static let answerTimes: ClosedRange<Int64> = 10...300
-  /// Phones of a user.
+  /// The valid numbers of phones of a user.
   public static let phoneCounts: ClosedRange<Int64> = 1...2
-  /// A path, in bytes.
+  /// The greatest length of the hook's path in bytes.
   static let greatestHookLength = 4_095
 
   init() {}

@@ -5,7 +5,7 @@ public struct ClientAddress: Sendable, Hashable {
   /// All unknown senders count as one.
   public static let unknown = ClientAddress(text: "unknown")
 
-  /// Such as `192.0.2.7` or `2001:db8:1:2::/64`.
+  /// The address as text, such as `192.0.2.7` or `2001:db8:1:2::/64`.
   public let text: String
 
   private init(text: String) { self.text = text }
@@ -16,13 +16,13 @@ public struct ClientAddress: Sendable, Hashable {
     self.init(bytes: bytes)
   }
 
-  /// - Parameter bytes: 4 or 16.
+  /// - Parameter bytes: the address's 4 or 16 bytes.
   private init(bytes: [UInt8]) {
     text = bytes.count == 4 ? bytes.map(String.init).joined(separator: ".") : Self.network(bytes)
   }
 
-  /// Whether the address is one of this machine's own. A neighbour in the same IPv6 network counts, too, and everyone
-  /// does if the system does not list its addresses.
+  /// Whether the address is this computer's own. A neighbour in the same IPv6 network counts too. If the system does
+  /// not list its addresses, all addresses count.
   var isThisMachine: Bool {
     if text.hasPrefix("127.") || self == Self.loopback { return true }
     guard let own = try? OwnNetworks.current() else { return true }
@@ -38,9 +38,9 @@ public struct ClientAddress: Sendable, Hashable {
   }
 }
 
-/// One numeric address, whole.
+/// One complete numeric address.
 public struct PeerAddress: Sendable, Hashable {
-  /// 4 or 16.
+  /// The address's 4 or 16 bytes.
   let bytes: [UInt8]
 
   /// Nil unless it is a numeric address.
@@ -51,7 +51,7 @@ public struct PeerAddress: Sendable, Hashable {
       return
     }
     var six = in6_addr()
-    // A zone (`%eth0`) has a meaning only on this machine.
+    // A zone (`%eth0`) has a meaning only on this computer.
     guard inet_pton(AF_INET6, String(address.prefix { $0 != "%" }), &six) == 1 else { return nil }
     let all = withUnsafeBytes(of: six) { Array($0) }
     let isMapped = all.prefix(12) == [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xFF, 0xFF]
@@ -60,7 +60,7 @@ public struct PeerAddress: Sendable, Hashable {
 }
 
 extension PeerAddress {
-  /// Whether only this machine itself gets there: 127.0.0.0/8 and ::1.
+  /// Whether only this computer can reach the address: 127.0.0.0/8 and ::1.
   public var isLoopback: Bool {
     bytes.count == 4 ? bytes[0] == 127 : bytes == [UInt8](repeating: 0, count: 15) + [1]
   }

@@ -2,15 +2,16 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// Counts refused requests by their sender, and says when a sender is told to wait. In memory: a restart forgets. Several
-/// servers of one database count together: see ``SharedLimits``.
+/// Counts refused requests by their sender, and decides when a sender must wait. The counts are in memory, and a
+/// restart loses them. Several servers of one database count together: see ``SharedLimits``.
 ///
-/// A right request is taken however many wrong ones came before. Signatures and codes have 128 bits, so guessing leads
-/// nowhere, and many may be behind one address: whoever sends wrong ones must not keep the others out. Beyond the limit,
-/// what is remembered of the id decides which requests are worth the work: see ``ServiceCore/earlyRefusal(_:_:unless:)``.
+/// A valid request is accepted however many invalid ones came before. Signatures and codes have 128 bits, so they
+/// cannot be guessed. Many clients may share one address, so invalid requests must not block the others. Beyond the
+/// limit, what is remembered of the id decides which requests are checked: see
+/// ``ServiceCore/earlyRefusal(_:_:unless:)``.
 ///
-/// Signatures are counted for the id they are made under, too: a computer or phone that was set up wrongly, or pretends to
-/// be one, shuts out nobody else behind its address.
+/// Signatures are also counted for their id. So a wrongly configured computer or phone, or an impostor, does not block
+/// others behind its address.
 final class FailureLimits: Sendable {
   /// What is counted separately.
   enum Kind: Hashable, Sendable {
@@ -18,7 +19,7 @@ final class FailureLimits: Sendable {
     case registration
     case joining
     case answer(device: String)
-    /// Each sign-in that a browser begins at the console, also one that ends well.
+    /// Each sign-in that a browser begins at the console, even if it succeeds.
     case consoleSignIn
 
     var name: String {
@@ -32,9 +33,9 @@ final class FailureLimits: Sendable {
     }
   }
 
-  /// Counters that are kept at most; each takes some hundred bytes.
+  /// The most counters. Each takes some hundred bytes.
   static let greatestCount = 10_000
-  /// Milliseconds between two requests beyond the limit that are let through.
+  /// The time between two requests beyond the limit that are checked, in milliseconds.
   private static let lookInterval: Int64 = 1_000
 
   private struct Key: Hashable {
@@ -45,29 +46,31 @@ final class FailureLimits: Sendable {
   private struct Counter {
     var failures: Int
     let end: UnixTime
-    /// When a request beyond the limit was let through for the last time.
+    /// When a request beyond the limit was last checked.
     var lookedAt: UnixTime?
   }
 
   private let counters = Mutex<[Key: Counter]>([:])
 
-  /// How many failures within how many seconds; further failures are told to wait until these are over.
+  /// The number of failures that are allowed within a time in seconds. After further failures the sender must wait
+  /// until this time is over.
   static func allowance(_ kind: Kind) -> (failures: Int, window: Int64) {
     switch kind {
-    // A computer that was set up wrongly tries again every few seconds.
+    // A wrongly configured computer tries again every few seconds.
     case .signature: (30, 60)
-    // Whoever mistypes a link needs few tries.
+    // A user who mistypes a link needs few tries.
     case .registration: (30, 600)
     // An image with an old code, on many computers behind one address, tries again at each start.
     case .joining: (60, 600)
-    // Counted for each phone: many may be behind one address, and a right one never fails.
+    // This is counted for each phone: many may share one address, and a genuine phone does not fail.
     case .answer: (120, 60)
-    // Each one may ring an administrator's phone.
+    // Each sign-in may ring an administrator's phone.
     case .consoleSignIn: (30, 600)
     }
   }
 
-  /// Seconds that a further failure of this kind is told to wait; nil: it is told why it failed.
+  /// How long the sender must wait after a failure of this kind, in seconds; nil: the sender gets the reason of the
+  /// failure.
   func wait(for kind: Kind, from source: String, at now: UnixTime) -> Int64? {
     counters.withLock { counters in
       guard let counter = counters[Key(source: source, kind: kind)], now < counter.end,
@@ -77,7 +80,8 @@ final class FailureLimits: Sendable {
     }
   }
 
-  /// The same before any work; nil also for one request a second: what is remembered of an id may be old.
+  /// The same, asked before a request is checked. It is nil also for one request each second, because what is
+  /// remembered of an id may be old.
   func waitBeforeWork(for kind: Kind, from source: String, at now: UnixTime) -> Int64? {
     guard let wait = wait(for: kind, from: source, at: now) else { return nil }
     let isToBeLookedAt = counters.withLock { counters in
@@ -101,7 +105,7 @@ final class FailureLimits: Sendable {
     }
   }
 
-  /// Takes what all servers counted together in the place of this one's own count.
+  /// Replaces this server's count by the count of all servers.
   func adopt(_ failures: Int, until end: UnixTime, _ kind: Kind, from source: String) {
     counters.withLock { counters in
       let key = Key(source: source, kind: kind)
@@ -112,8 +116,8 @@ final class FailureLimits: Sendable {
 
   var keptCount: Int { counters.withLock { $0.count } }
 
-  /// Forgets the counters that are over, and if that is not enough, the half that would be over first. A flood of
-  /// addresses costs bounded memory, and this work only once in thousands of requests.
+  /// Removes the counters that are over, and if that is not enough, the half that would be over first. So a flood of
+  /// addresses uses bounded memory, and this work is done only once in thousands of requests.
   private static func makeRoom(_ counters: inout [Key: Counter], _ now: UnixTime) {
     counters = counters.filter { now < $0.value.end }
     guard counters.count >= greatestCount else { return }
@@ -123,16 +127,17 @@ final class FailureLimits: Sendable {
 }
 
 extension FailureLimits.Kind {
-  /// What is kept of a name that anybody may make up: by bytes, since one character may have any number of marks.
+  /// The kept beginning of a name from a stranger. It is cut by bytes, because one character may have any number of
+  /// combining marks.
   static func cut(_ name: String) -> String { String(decoding: name.utf8.prefix(64), as: UTF8.self) }
 
-  /// Whether this id is not known. Such requests are counted by each server alone: ids are known or random, so nobody
-  /// guesses one, and what strangers make up must not cost a step in the database.
+  /// Whether the reason is an unknown id. Each server counts such requests alone: ids are random and cannot be guessed,
+  /// and invented ids must not cost a step in the database.
   func isUnknown(_ reason: Reason) -> Bool {
     if case .signature = self { [.unknownApplication, .unknownSession].contains(reason) } else { false }
   }
 
-  /// Whether a reply with this reason may be the trace of guessing.
+  /// Whether a reply with this reason may show that a client is guessing.
   func isFailure(_ reason: Reason) -> Bool {
     switch self {
     case .signature: [.signatureRefused, .nonceReplayed].contains(reason)

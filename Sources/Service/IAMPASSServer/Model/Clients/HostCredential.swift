@@ -1,32 +1,32 @@
 import IAMPASSProtocol
 
-/// A credential of an application for one computer, or for one program that speaks OpenID Connect. It reaches sign-ins
-/// alone, and says where they are from.
+/// A credential of an application for one computer, or for one program that speaks OpenID Connect. It can only start
+/// sign-ins, and names their computer.
 public struct HostCredential: Sendable {
   public let id: String
   public let application: String
-  /// How administrators call it.
+  /// The administrators' name for it.
   public let name: String
-  /// What phones are told, whatever the computer says of itself.
+  /// The computer's name on phones, whatever name the computer sends.
   public let host: String
   public let secret: Secret
   public let createdAt: UnixTime
-  /// To the minute.
+  /// When it was last used, to the minute.
   public let lastUsedAt: UnixTime?
   public let revokedAt: UnixTime?
-  /// It is an OpenID client's, whose secret is stored as a digest: ``OpenIDClientCheck/stored(_:)``.
+  /// Whether it belongs to an OpenID client, whose secret is stored as a digest: ``OpenIDClientCheck/stored(_:)``.
   public var isOpenID = false
-  /// Which users its computer has from the service: those of this group; empty: all.
+  /// The group of users that its computer gets from the service; empty: all users.
   public var group = ""
 
   public var isRevoked: Bool { revokedAt != nil }
 }
 
-/// Why there is no new host credential, or none to revoke.
+/// Why a host credential is not made or not revoked.
 public enum HostCredentialRefusal: Error, Equatable, Sendable {
   case unknownApplication
   case nameTaken
-  /// Empty, longer than 100 characters, or with control characters.
+  /// The name is empty, longer than 100 characters, or has control characters.
   case nameNotFit
   case hostNotFit
   case unknownCredential
@@ -34,14 +34,14 @@ public enum HostCredentialRefusal: Error, Equatable, Sendable {
 
 extension HostCredential {
   private static let greatestLength = 100
-  /// The time between two notes of the last use, in seconds. Each is part of a write that is made anyway.
+  /// The least time between two notes of the last use, in seconds. Each is part of a write that is made anyway.
   static let useInterval: Int64 = 60
 
   static func isFit(_ text: String) -> Bool {
     !text.isEmpty && text.unicodeScalars.count <= greatestLength && DisplayText.sanitized(text) == text
   }
 
-  /// With times for people.
+  /// The same with times in confirmed Unix time, for people.
   func dated(by clock: StorageClock) -> HostCredential {
     HostCredential(
       id: id, application: application, name: name, host: host, secret: secret,

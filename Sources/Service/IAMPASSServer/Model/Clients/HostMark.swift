@@ -1,36 +1,36 @@
 import IAMPASSProtocol
 
-/// The random mark of a computer with a credential of its own. The computer renews it when it connects again, so that a
-/// copy and its original come to have different ones.
+/// The random mark of a computer with its own credential. The computer renews the mark when it connects again, so that
+/// a copy and its original get different marks.
 ///
-/// A disk that was put back to an earlier state looks the same at first: only if both marks go on being used are there
-/// two computers.
+/// A disk that was restored to an earlier state looks the same at first. There are two computers only if both marks
+/// stay in use.
 struct HostMark: Sendable, Equatable {
-  /// The last one.
+  /// The latest mark.
   var mark: String
-  /// In whose place it came. It may be renewed once more: a computer can lose what it wrote last.
+  /// The mark before it. It may be renewed once more, because a computer can lose its last write.
   var previous: String?
-  /// Who used the mark last, as far as the audit goes.
+  /// The address that used the mark last, as in the audit.
   var address: String?
   var seenAt: UnixTime
   var fork: Fork?
 
   /// Another mark than the expected one was used.
   struct Fork: Sendable, Equatable {
-    /// The mark that had been expected, and who used it last.
+    /// The expected mark, and the address that used it last.
     var otherMark: String
     var otherAddress: String?
     var firstAt: UnixTime
     var lastAt: UnixTime
-    /// Both marks were used after that.
+    /// Whether both marks were used after that.
     var areBothUsed: Bool
   }
 
   enum Finding: Sendable, Equatable {
-    /// Nothing is to be stored.
+    /// The mark is known, and there is nothing to store.
     case known
     case renewed
-    /// - Parameter isNews: an administrator does not know it yet.
+    /// - Parameter isNews: whether an administrator does not know it yet.
     case forked(isNews: Bool)
   }
 
@@ -75,17 +75,17 @@ struct HostMark: Sendable, Equatable {
   }
 }
 
-/// A request in which a computer told its mark.
+/// A request with a computer's mark.
 struct HostMarkSighting: Sendable {
   /// The id of the computer's credential.
   let credential: String
   let mark: String
-  /// In whose place the mark comes; nil if it was told before.
+  /// The mark that it replaces; nil if the mark was sent before.
   let former: String?
   let address: String?
   let at: UnixTime
 
-  /// As the helper draws them.
+  /// Whether the text has the form of the helper's marks.
   static func isMark(_ text: String) -> Bool {
     text.utf8.count == 32
       && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains($0) }
@@ -94,14 +94,14 @@ struct HostMarkSighting: Sendable {
 
 /// A computer whose credential was used with two marks.
 public struct ForkedComputer: Sendable, Equatable {
-  /// The id of its credential.
+  /// The id of the computer's credential.
   public let credential: String
   public let name: String
   public let address: String?
   public let otherAddress: String?
   public let firstAt: UnixTime
   public let lastAt: UnixTime
-  /// Two computers are at work; otherwise one of them may be gone, or a disk was put back.
+  /// Whether two computers are in use. Otherwise one of them may be gone, or a disk was restored.
   public let areBothUsed: Bool
 
   init(_ mark: HostMark, _ fork: HostMark.Fork, credential: String, name: String, clock: StorageClock) {
@@ -115,21 +115,21 @@ public struct ForkedComputer: Sendable, Equatable {
   }
 }
 
-/// Computers that were copied.
+/// Finds computers that were copied.
 public protocol ForkedComputers: Sendable {
-  /// Usable credentials that were used with two marks, by their names; with times for people. Throws
+  /// The usable credentials that were used with two marks, sorted by name, with times for people. Throws
   /// ``HostCredentialRefusal``.
   ///
   /// - Parameter application: its name or id.
   func forkedComputers(of application: String) async throws -> [ForkedComputer]
 
-  /// Forgets what was noticed of this computer. Throws ``HostCredentialRefusal``.
+  /// Settles what was noticed about this computer. Throws ``HostCredentialRefusal``.
   ///
-  /// - Returns: false if nothing was.
+  /// - Returns: false if there was nothing to settle.
   func settleComputer(named name: String, of application: String, at now: UnixTime) async throws -> Bool
 }
 
 protocol HostMarkStore: ForkedComputers {
-  /// Notes the mark of a computer. Two sightings come one after the other.
+  /// Notes the mark of a computer. Sightings are noted one after the other.
   func note(_ sighting: HostMarkSighting) async throws -> HostMark.Finding
 }

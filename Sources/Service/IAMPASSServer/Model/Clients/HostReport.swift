@@ -1,20 +1,21 @@
 import IAMPASSProtocol
 import Synchronization
 
-/// What a computer says of itself as it asks for its users: for administrators alone, nothing depends on it.
+/// A computer's report about itself, sent when it asks for its users. It is only for administrators; the service does
+/// not depend on it.
 struct HostReport: Sendable, Equatable {
   private static let greatestSoftware = 40
 
   /// The id of the computer's credential.
   let credential: String
-  /// The version of its package; empty: it does not say.
+  /// The version of its package; empty if it does not say.
   let software: String
-  /// The version of the list of users that it has; 0: none yet.
+  /// The version of the computer's list of users; 0 if it has none yet.
   let listVersion: Int64
-  /// A signed list's; nil for a list of the service's own word.
+  /// The epoch of a signed list; nil for an unsigned one.
   var listEpoch: Int64? = nil
 
-  /// As Debian writes versions.
+  /// Whether the text has the form of a Debian version.
   static func isSoftware(_ text: String) -> Bool {
     text.utf8.count <= greatestSoftware
       && text.utf8.allSatisfy { byte in
@@ -29,16 +30,16 @@ struct HostReport: Sendable, Equatable {
 }
 
 protocol HostReportStore: Sendable {
-  /// Notes what computers say of themselves, all in one step. A power cut may undo this: they say it again.
+  /// Notes reports, all in one step. A power cut may undo this, but computers report again.
   func note(_ reports: [HostReport]) async throws
 }
 
 /// Reports that are not stored yet. A change of the list reaches all computers at once, and each then reports its new
-/// version: they are stored together.
+/// version. These reports are stored together.
 final class HostReports: Sendable {
   private struct State {
     var waiting: [String: HostReport] = [:]
-    /// Nearly every report says what is known.
+    /// The stored reports: nearly every new report is the same.
     var stored: [String: HostReport] = [:]
   }
 

@@ -1,26 +1,26 @@
 import IAMPASSProtocol
 
-/// A new credential as it is handed over, this one time: the lines of a file for `iampassctl setup --secret-file`, or
-/// what an OpenID client is configured with.
+/// A new credential as it is shown once: the lines of a file for `iampassctl setup --secret-file`, or the configuration
+/// of an OpenID client.
 ///
-/// Beside id and secret they say what that computer must hold the service to from its first call on, when nothing that
-/// it is told over the network can be trusted yet.
+/// Besides id and secret, the lines say what the computer must require of the service from its first call on. At that
+/// time, answers from the network cannot be trusted yet.
 public struct NewCredential: Sendable {
   private let members: [(name: String, value: String)]
 
   /// - Parameters:
-  ///   - server: where clients reach the service; nil where `--public-url` does not say.
-  ///   - host: the only host that the credential may ask for; nil for an application's own.
+  ///   - server: the service's address for clients; nil without `--public-url`.
+  ///   - host: the only computer's name that the credential may use; nil for an application's own.
   public init(id: String, secret: Secret, server: String?, host: String?) {
     members =
       [
         ("application_id", id), ("application_secret", secret.exposedValue),
-        // This service signs all its replies, with what was asked.
+        // This service signs all its replies, and the target of the request.
         ("signed_replies", "required"), ("signed_targets", "required"),
       ] + [("server", server), ("host", host)].compactMap { name, value in value.map { (name, $0) } }
   }
 
-  /// - Parameter issuer: the service's public address; nil where `--public-url` does not say.
+  /// - Parameter issuer: the service's public address; nil without `--public-url`.
   public init(openIDClient id: String, secret: Secret, issuer: String?) {
     members = [("client_id", id), ("client_secret", secret.exposedValue)] + (issuer.map { [("issuer", $0)] } ?? [])
   }

@@ -1,16 +1,16 @@
 import Glibc
 import NIOCore
 
-/// The networks of this machine's interfaces. A phone must not make the service connect to them. Neighbours often trust
-/// this machine, even at public addresses.
+/// The networks of this computer's interfaces. A phone must not make the service connect to them. Neighbours often trust
+/// this computer, even at public addresses.
 struct OwnNetworks: Sendable {
   /// An interface's address, and the number of bits of its network.
   struct Network: Sendable, Equatable {
     let address: [UInt8]
     let bits: Int
 
-    /// - Parameter mask: as long as the address. A mask of no bits would contain every address, and no interface has
-    ///   such a network. Only the address itself then counts as this machine's own.
+    /// - Parameter mask: as long as the address. A mask without bits would contain every address, so only the address
+    ///   itself then counts as this computer's own.
     init(address: [UInt8], mask: [UInt8]) {
       self.address = address
       let bits = mask.reduce(0) { $0 + $1.nonzeroBitCount }
@@ -51,7 +51,7 @@ struct OwnNetworks: Sendable {
     }
   }
 
-  /// Nil for anything but an IPv4 or IPv6 address.
+  /// The address's bytes; nil if it is not an IPv4 or IPv6 address.
   private static func bytes(_ address: UnsafeMutablePointer<sockaddr>?) -> [UInt8]? {
     // SAFETY: getifaddrs's list lives until it is freed, and each family has its own form of address.
     guard let address else { return nil }

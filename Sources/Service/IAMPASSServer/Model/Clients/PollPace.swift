@@ -1,20 +1,20 @@
 import Synchronization
 
-/// How often the tokens of requests are asked for. In memory: a restart forgives. Several servers of one database count
-/// together: see ``SharedLimits``.
+/// Bounds how often clients ask for the token of a request. The counts are in memory, and a restart loses them. Several
+/// servers of one database count together: see ``SharedLimits``.
 final class PollPace: Sendable {
-  /// Seconds between two questions of one request, and what each question that comes sooner adds to that
+  /// The time between two questions about one request, in seconds. Each question that comes sooner adds as much again
   /// (CIBA Core 1.0 §11).
   static let interval: Int64 = 5
-  /// Shorter than ``SessionLifecycle/collectionTime``: a client that keeps to it still gets its token, in seconds.
+  /// The greatest such time, in seconds. It is shorter than ``SessionLifecycle/collectionTime``, so that a client that
+  /// keeps to it still gets its token.
   static let greatestInterval: Int64 = 20
-  /// Requests that are kept at most.
+  /// The most requests that are counted.
   static let greatestCount = 10_000
-  /// Milliseconds by which a question may come early: clients count from when they got the reply.
+  /// How much too early a question may come, in milliseconds: clients count from the time at which they got the reply.
   static let tolerance: Int64 = 500
 
-  /// Seconds after which the questions of a request are forgotten by servers that count together. No request is open for
-  /// so long.
+  /// How long servers that count together keep the questions of a request, in seconds. Requests are open for less.
   static let memory: Int64 = 3_600
 
   private struct Step {
@@ -24,7 +24,7 @@ final class PollPace: Sendable {
 
   private let steps = Mutex<[String: Step]>([:])
 
-  /// Whether this question comes too soon after the last one of the same request.
+  /// Whether this question comes too soon after the last one about the same request.
   func isTooFast(_ request: String, at now: UnixTime) -> Bool {
     steps.withLock { steps in
       guard var step = steps[request] else {

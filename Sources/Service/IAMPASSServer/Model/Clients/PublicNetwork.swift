@@ -14,7 +14,7 @@ extension SocketAddress {
   }
 }
 
-/// The addresses to which anyone may connect.
+/// The addresses of the internet.
 enum PublicNetwork {
   /// The first address and the length of each network that is not public.
   private static let excluded: [(start: [UInt8], bits: Int)] = [
@@ -38,7 +38,8 @@ enum PublicNetwork {
   /// The IPv6 networks of the internet, 2000::/3, without those that contain an IPv4 address.
   static func contains(v6 address: [UInt8]) -> Bool {
     guard address.count == 16 else { return false }
-    // A DNS64 gives it to networks without IPv4, and their NAT64 connects to the IPv4 address at its end (RFC 6052 §2.1).
+    // A DNS64 gives such an address to networks without IPv4. Their NAT64 connects to the IPv4 address at its end (RFC
+    // 6052 §2.1).
     if let inside = translated(address) { return contains(v4: inside) }
     guard isWithin(address, [0x20], 3) else { return false }
     // 6to4, Teredo, and the addresses for examples.

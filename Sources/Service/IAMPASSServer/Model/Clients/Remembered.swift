@@ -1,8 +1,8 @@
 import Synchronization
 
-/// What was read lately, by its id, in bounded memory.
+/// Values that were read recently, by id, in bounded memory.
 final class Remembered<Value: Sendable>: Sendable {
-  /// Each takes some hundred bytes.
+  /// The most values. Each takes some hundred bytes.
   static var greatestCount: Int { 10_000 }
 
   private let known = Mutex<[String: Value]>([:])
@@ -11,7 +11,7 @@ final class Remembered<Value: Sendable>: Sendable {
 
   func keep(_ value: Value, as id: String) {
     known.withLock { known in
-      // Those that are still asked for come back by themselves.
+      // Values that are still used are read again.
       if known.count >= Self.greatestCount, known[id] == nil { known.removeAll(keepingCapacity: true) }
       known[id] = value
     }

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Requests that ask the storage before their client has proven who it is: strangers', for all that is known. Those beyond
-/// a bound are refused at once, so that whoever can prove it waits for few of them.
+/// Bounds the requests that use the storage before their client is authenticated. Requests beyond the bound are refused
+/// at once, so that genuine clients wait for few of them.
 final class UnprovenRequests: Sendable {
-  /// At the same time. PostgreSQL reads for some at once, in a millisecond or two each: the last one waits for some
-  /// hundredths of a second.
+  /// The most requests at the same time. PostgreSQL reads for several at once, in a millisecond or two each, so the
+  /// last one waits for some hundredths of a second.
   static let greatestCount = 128
-  /// Those of one sender, so that one machine does not take the places of all others.
+  /// The most requests of one sender, so that one sender does not take all places.
   static let greatestShare = 64
 
   private struct State {
@@ -21,14 +21,14 @@ final class UnprovenRequests: Sendable {
     fileprivate let owner: UnprovenRequests
     fileprivate let sender: String
 
-    /// To be called once: the client has proven who it is, or was answered.
+    /// Frees the place. Call it once, when the client is authenticated or was answered.
     func leave() { owner.leave(sender) }
   }
 
-  /// How many there are.
+  /// The number of places in use.
   var count: Int { state.withLock(\.count) }
 
-  /// A place for a request of this sender.
+  /// Takes a place for a request of this sender.
   ///
   /// - Throws: ``TooManyStrangers``.
   func enter(from sender: String) throws(TooManyStrangers) -> Place {
@@ -52,8 +52,8 @@ final class UnprovenRequests: Sendable {
   }
 }
 
-/// Too many requests are at work whose clients have proven nothing. Nothing was done for this one.
+/// There are too many requests of clients that are not authenticated. This request was not begun.
 struct TooManyStrangers: Error {
-  /// Seconds after which it is worth while to ask again.
+  /// The time after which to try again, in seconds.
   static let pause: Int64 = 1
 }

@@ -5,16 +5,16 @@ public enum UserListRefusal: Error, Equatable, Sendable {
   case nameNotFit
   case groupNotFit
   case unknownUser
-  /// The application has no user with this token, or another listed user has it.
+  /// The application has no user with this token, or another listed user has this token.
   case badToken
 }
 
-/// A user who is to be on a list.
+/// A user to be put on a list.
 public struct UserListOrder: Sendable {
   /// The application's name or id.
   let application: String
   let name: String
-  /// Nil: as they are; none for a user who is new.
+  /// The user's groups; nil: unchanged, or none for a new user.
   let groups: [String]?
 
   public init(application: String, name: String, groups: [String]?) {
@@ -23,15 +23,15 @@ public struct UserListOrder: Sendable {
     self.groups = groups
   }
 
-  /// As computers take names.
+  /// Whether computers accept this name.
   static func isName(_ text: String) -> Bool { UserListLine.isName(text) }
 
-  /// As they are to be stored.
+  /// The groups in their stored form.
   ///
-  /// - Parameter former: as they are stored; nil for a user who is new on the list, or on it again.
+  /// - Parameter former: the stored groups; nil for a user who is new on the list, or on it again.
   func groups(replacing former: String?) -> String { groups.map(Self.stored) ?? former ?? Self.stored([]) }
 
-  /// As they stand in the database, between spaces.
+  /// The form in the database: between spaces.
   static func stored(_ groups: [String]) -> String { " " + groups.map { $0 + " " }.joined() }
 
   var refusal: UserListRefusal? {
@@ -47,27 +47,27 @@ public struct ListedUser: Sendable, Equatable {
   public let isNew: Bool
 }
 
-/// What a computer asks for.
+/// A computer's question for its list of users.
 struct UserListAsk: Sendable {
   /// The id of the computer's credential, or the application's.
   let asker: String
   let application: String
   /// The computer's group; empty: all users.
   let group: String
-  /// 0: the whole list.
+  /// The version that the computer has; 0 asks for the whole list.
   let since: Int64
   /// The page begins after this name.
   let after: String
 }
 
-/// A row of the list, as a computer is told it.
+/// A row of the list as it is sent to a computer.
 struct UserListRow {
   let name: String
   /// Nil for a user who was removed.
   let token: String?
   let groups: String
 
-  /// - Parameter group: of the computer; empty: all.
+  /// - Parameter group: the computer's group; empty: all users.
   func change(for group: String) -> UserListReply.Change {
     guard let token, group.isEmpty || groups.contains(" \(group) ") else { return .removed(name: name) }
     return .listed(name: name, token: Secret(token))
@@ -75,13 +75,13 @@ struct UserListRow {
 }
 
 extension UserListAsk {
-  /// Rows that are looked at for a page.
+  /// The most rows that are read for a page.
   static let greatestRows: Int64 = 1_200
 
   /// - Parameters:
-  ///   - rows: those after ``after``, ``greatestRows`` at most.
+  ///   - rows: the rows after ``after``, at most ``greatestRows``.
   ///   - version: the list's.
-  ///   - count: users that this computer has.
+  ///   - count: the number of users that this computer gets.
   func page(of rows: [UserListRow], version: Int64, count: Int64) -> UserListReply {
     var changes: [UserListReply.Change] = []
     var size = 0

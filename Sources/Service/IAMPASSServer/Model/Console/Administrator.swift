@@ -2,9 +2,9 @@ import IAMPASSProtocol
 
 /// What an administrator may do in the console. Each role may do what the one before it may.
 public enum AdministratorRole: String, Sendable, CaseIterable, Comparable {
-  /// Reads.
+  /// Reads everything.
   case auditor
-  /// Phones, links and sessions of users; no settings.
+  /// Changes phones, links and sessions of users, but no settings.
   case helpdesk
   case admin
 
@@ -22,37 +22,37 @@ public enum AdministratorRole: String, Sendable, CaseIterable, Comparable {
 public struct Administrator: Sendable, Equatable {
   public let name: String
   public let role: AdministratorRole
-  /// The number of the user in the administrators' own application; nil if somebody deleted the user.
+  /// The number of the user in the administrators' own application; nil if the user was deleted.
   public let user: Int64?
   /// What the phone shows; nil if there is no phone.
   public let phone: String?
 }
 
-/// What became of a change of administrators.
+/// The result of a change of administrators.
 public enum AdministratorChange: Sendable, Equatable {
   case done
   case nameNotFit
-  /// There is an administrator of this name already.
+  /// There already is an administrator of this name.
   case nameTaken
   case unknown
-  /// Nobody would be left who may change settings.
+  /// There would be no administrator left who may change settings.
   case lastAdmin
 }
 
-/// What became of an administrator who was to get a link for a phone.
+/// The result of an order for an administrator's registration link.
 public enum AdministratorInvitation: Sendable {
   /// The link's code. It works once, for ``Link/lifetime`` seconds.
   case code(Secret)
-  /// The administrator has a phone already.
+  /// The administrator already has a phone.
   case hasPhone
   case unknown
 }
 
-/// What an engine stores of them.
+/// Rules for administrators, for the storage engines.
 enum AdministratorRule {
-  /// The name of the fact that has the own application's id.
+  /// The name of the fact with the id of the administrators' application.
   static let fact = "administrators"
-  /// What phones show as the one who asks.
+  /// The application's name on phones.
   static let application = "administrators"
 
   /// Whether phones and pages can show the name: 1 to 100 characters, none of them a control character.
@@ -60,9 +60,9 @@ enum AdministratorRule {
     User.isFit(name) && DisplayText.sanitized(name, limit: 100) == name && name != ConsoleAccess.linkName
   }
 
-  /// - Parameter admins: the names of all who have the role ``AdministratorRole/admin``.
+  /// - Parameter admins: the names of all administrators with the role ``AdministratorRole/admin``.
   static func leavesNobody(without name: String, of admins: [String]) -> Bool { admins == [name] }
 
-  /// A role that this version does not know may do the least.
+  /// The role of a word. An unknown word has the least rights.
   static func role(_ word: String) -> AdministratorRole { AdministratorRole(rawValue: word) ?? .auditor }
 }

@@ -1,6 +1,6 @@
 /// The administrators' own application, for commands.
 public enum Administrators {
-  /// What phones show as the one who asks.
+  /// The application's name on phones.
   public static let application = AdministratorRule.application
 
   /// Whether phones and pages can show the name: 1 to 100 characters, none of them a control character.

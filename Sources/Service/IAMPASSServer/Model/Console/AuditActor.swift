@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
-/// Who does something that the audit has an entry for.
+/// The actor of an audit entry.
 ///
-/// The entries that a change of the storage adds name ``current``. An entry without an actor was written by an older
-/// program, or by one that did not know who asked: nobody is guessed.
+/// Entries of a change of the storage name ``current``. An entry without an actor is from an older program, or from one
+/// that did not know the actor.
 public struct AuditActor: Sendable, Equatable {
-  /// Set for the time of one act. A request begins without one.
+  /// The actor of the current task. A request begins without one.
   @TaskLocal public static var current: AuditActor?
 
-  /// As it is stored: `kind`, or `kind:id`, and behind it `name=value` for what else is known.
+  /// The stored form: `kind` or `kind:id`, followed by `name=value` for details.
   public let text: String
 
   init(stored text: String) { self.text = text }
@@ -17,7 +17,7 @@ public struct AuditActor: Sendable, Equatable {
     text = ([id.map { "\(kind):\($0)" } ?? kind] + details.map { "\($0.name)=\($0.value)" }).joined(separator: " ")
   }
 
-  /// The service itself: what time ends, and housekeeping.
+  /// The service itself: expiry and housekeeping.
   public static let service = AuditActor("service")
   /// A browser that has not signed in to the console.
   static let browser = AuditActor("browser")
@@ -25,24 +25,24 @@ public struct AuditActor: Sendable, Equatable {
   static let newcomer = AuditActor("newcomer")
 
   static func phone(_ id: String) -> AuditActor { AuditActor("phone", id) }
-  /// Whoever holds the session's secret: the computer that it was started by.
+  /// The holder of the session's secret, which is the computer that started the session.
   static func session(_ id: String) -> AuditActor { AuditActor("session", id) }
   static func starter(_ starter: Starter) -> AuditActor {
     AuditActor(starter.credential == nil ? "application" : "credential", starter.id)
   }
 
-  /// A browser's visit to the console, by a name that tells nothing of its cookie.
+  /// A browser's visit to the console, by a name that does not reveal its cookie.
   ///
-  /// - Parameter role: what it may do there; nil if that is not known.
+  /// - Parameter role: the visit's role; nil if it is not known.
   static func console(visit key: Secret, role: AdministratorRole?) -> AuditActor {
     AuditActor("console", ConsoleAccess.publicName(of: key), role.map { [("role", $0.rawValue)] } ?? [])
   }
 
-  /// A command on the service's machine.
+  /// A command on the service's computer.
   ///
   /// - Parameters:
   ///   - user: the real user id.
-  ///   - login: the user id that signed in to the machine; nil if nobody did, as for a timer.
+  ///   - login: the user id that signed in to the computer; nil if there is none, as for a timer.
   public static func command(user: UInt32, login: UInt32?) -> AuditActor {
     AuditActor("cli", String(user), login.flatMap { $0 == user ? nil : [("login", String($0))] } ?? [])
   }
@@ -52,7 +52,7 @@ public struct AuditActor: Sendable, Equatable {
   var kind: String { party.first.map(String.init) ?? "" }
   var id: String? { party.count == 2 ? String(party[1]) : nil }
 
-  /// What else is known.
+  /// The actor's details.
   var details: [(name: String, value: String)] {
     words.dropFirst().compactMap { word in
       let sides = word.split(separator: "=", maxSplits: 1)
@@ -60,7 +60,7 @@ public struct AuditActor: Sendable, Equatable {
     }
   }
 
-  /// An object with `kind`, `id` and what else is known.
+  /// An object with `kind`, `id` and the details.
   var json: JSON {
     let id = id.map { [JSON.Member("id", .string($0))] } ?? []
     return .object(
@@ -68,13 +68,13 @@ public struct AuditActor: Sendable, Equatable {
   }
 }
 
-/// What the entries that one transaction adds to the audit say of who did it.
+/// The actor of the audit entries of one transaction.
 struct AuditNote: Sendable {
-  /// An administrator's act; nil if no administrator was named.
+  /// An administrator's act; nil if there is no administrator.
   let act: ConsoleAct?
   let actor: AuditActor?
 
   static var current: AuditNote { AuditNote(act: ConsoleAct.current, actor: AuditActor.current) }
-  /// For what has no entry in the audit.
+  /// For transactions without audit entries.
   static let none = AuditNote(act: nil, actor: nil)
 }

@@ -1,19 +1,19 @@
 import IAMPASSProtocol
 
-/// Something that an administrator may be asked about later: who asked, from where, what was answered, when.
+/// An entry of the audit: what happened, when, and who did it.
 public struct AuditEntry: Sendable {
-  /// Seconds for which entries are kept: 400 days.
+  /// How long entries are kept, in seconds: 400 days.
   static let lifetime: Int64 = 400 * 86_400
 
   /// Greater than that of every entry before it.
   public let id: Int64
-  /// By the wall clock.
+  /// When it happened, by the wall clock.
   public let at: UnixTime
   public let event: String
-  /// The names that have a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
+  /// The names with a value, in the order of the table: `application`, `user`, `phone`, `session`, `host`, …
   public let details: [(name: String, value: String)]
 
-  /// Who did it; nil: nobody is known, as for entries of older programs.
+  /// The actor; nil if it is not known, as for entries of older programs.
   public internal(set) var actor: AuditActor?
 
   static let names = [
@@ -24,11 +24,11 @@ public struct AuditEntry: Sendable {
   /// The user, if the console asked and the user still exists.
   var known: KnownUser?
 
-  /// What people call the user, if that was asked for and the user still exists: by the list of users, or as the
-  /// application told it.
+  /// The user's name for people, if it was requested and the user still exists. It comes from the list of users or from
+  /// the application.
   var userName: String?
 
-  /// ``details``, with ``userName`` behind the user's number.
+  /// ``details``, with ``userName`` after the user's number.
   private var shownDetails: [(name: String, value: String)] {
     details.flatMap { one in
       let name = one.name == "user" ? userName : nil
@@ -38,7 +38,7 @@ public struct AuditEntry: Sendable {
 
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
 
-  /// One line of JSON. Its `actor` is null if nobody is known.
+  /// One line of JSON. Its `actor` is null if it is not known.
   public var jsonLine: String {
     let fixed = [
       JSON.Member("id", .integer(id)), JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),

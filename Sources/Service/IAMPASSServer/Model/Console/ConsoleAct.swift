@@ -1,19 +1,19 @@
 import IAMPASSProtocol
 
-/// Who changes something in the console, and what that browser's page showed. While it is set, each change that the
-/// storage makes is tied to it: the audit names the administrator and the session that a phone approved, and nothing is
-/// stored if somebody else changed the same thing meanwhile.
+/// Who makes a change in the console, and what the browser's page showed. While it is set, each change of the storage
+/// belongs to it. The audit names the administrator and the session that a phone approved. If another administrator has
+/// changed the same data meanwhile, the change is not stored.
 struct ConsoleAct: Sendable {
   @TaskLocal static var current: ConsoleAct?
 
   let administrator: String
   /// The session by which the administrator's phone signed the browser in; nil for a one-time link.
   let approval: String?
-  /// Nil if the page showed nothing that could have changed.
+  /// The state that the page showed; nil if it cannot have changed.
   let seen: SeenState?
 }
 
-/// What two administrators may change at once.
+/// Data that two administrators may change at once.
 enum ConsoleSubject: Sendable {
   /// Its settings, notifications and secret.
   case application(String)
@@ -30,7 +30,7 @@ struct SeenState: Sendable {
   let subject: ConsoleSubject
   let state: String
 
-  /// A short mark of values, for forms. Secrets may be among the values: nobody gets them back from it.
+  /// A short digest of values, for forms. The values may include secrets, which cannot be computed from it.
   static func mark(_ values: [String?]) -> String {
     let text = JSON.array(values.map { $0.map(JSON.string) ?? .null }).encoded()
     return String(Digest.hexadecimal(Digest.sha256(text)).prefix(16))
@@ -41,11 +41,11 @@ struct SeenState: Sendable {
   }
 }
 
-/// Somebody changed it after the page was made. Nothing is stored.
+/// The data was changed after the page was made. The change was not stored.
 struct ChangedMeanwhile: Error {}
 
 extension ApplicationSettings {
-  /// All values, in words.
+  /// All values as words, for ``SeenState/mark(_:)``.
   var stateWords: [String?] {
     [
       "\(walkaway)", "\(silenceLeaves)", matchCodes.rawValue, "\(answerTime)", "\(greatestDuration)", hook,

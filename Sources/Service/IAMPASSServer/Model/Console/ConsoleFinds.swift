@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// What the console's lists are searched for. An empty text matches everything; capitals do not count.
+// The filters of the console's lists. An empty text matches everything. Upper and lower case are equal.
 
 /// Which entries of the audit are shown.
 struct AuditFilter: Sendable {
@@ -11,18 +11,18 @@ struct AuditFilter: Sendable {
     case changes
   }
 
-  /// The number of entries that one search looks through, at most: a table of years is not read for one page.
+  /// The most entries that one search reads, so that a table of years is not read for one page.
   static let greatestReach: Int64 = 50_000
   /// Milliseconds by which the dates of entries may differ from the order in which they were noted: the wall clock may
   /// have been set meanwhile.
   static let slack = UnixTime.millisecondsOfDay
 
-  /// Part of a Unix user's, a phone's or an administrator's name, or of what people call the user; or the beginning of who
-  /// did it, as `cli:0`.
+  /// A part of a Unix user's, a phone's or an administrator's name, or of the user's name for people. Or the beginning
+  /// of an actor, such as `cli:0`.
   var user = ""
-  /// Part of a host's or a credential's name.
+  /// A part of a computer's or a credential's name.
   var computer = ""
-  /// Nil: all.
+  /// The wanted result; nil: all.
   var result: Result?
   /// The first day; nil: from the beginning. The days are UTC's.
   var from: UnixTime?
@@ -33,9 +33,9 @@ struct AuditFilter: Sendable {
 
 /// A page of the audit.
 struct AuditPage: Sendable {
-  /// The newest first.
+  /// The entries, newest first.
   let entries: [AuditEntry]
-  /// The search goes on before this entry; nil if there is nothing older to look through.
+  /// The search continues before this entry; nil if there are no older entries.
   let further: Int64?
 }
 
@@ -51,13 +51,13 @@ struct SessionFilter: Sendable {
 struct ComputerSearch: Sendable {
   static let pageLength = 50
 
-  /// Part of a name, a host or a group.
+  /// A part of a name, a host or a group.
   var text = ""
   /// The page begins after this name and id.
   var after: (name: String, id: String)?
-  /// Only those that were last heard of before this time, or never.
+  /// Only computers that last sent a request before this time, or never.
   var silentSince: UnixTime?
-  /// Only those that were copied, or whose disk was put back.
+  /// Only computers that were copied, or whose disk was restored.
   var isCopied = false
 }
 
@@ -67,15 +67,15 @@ struct ComputerSummary: Sendable {
   /// The application's name.
   let application: String
   let liveSessions: Int64
-  /// Requests that were held back since yesterday.
+  /// The number of requests that were held back since yesterday.
   let heldBack: Int64
-  /// What the computer says of itself; nil: nothing yet, as one whose users are in a file of its own.
+  /// The computer's report about itself; nil if there is none, as for a computer with its own users file.
   let report: HostReport?
-  /// The version of the application's list of users; 0: it has none.
+  /// The version of the application's list of users; 0 if it has none.
   let listVersion: Int64
   let copy: Copy?
 
-  /// Its credential was used with two marks, and nobody has settled that.
+  /// The computer's credential was used with two marks, and that is not settled yet.
   struct Copy: Sendable, Equatable {
     let address: String?
     let otherAddress: String?
@@ -84,7 +84,7 @@ struct ComputerSummary: Sendable {
   }
 }
 
-/// How many sign-ins of one day ended so.
+/// The number of sign-ins of one day with this result.
 struct SignInCount: Sendable, Equatable {
   /// Days since 1970, in UTC.
   let day: Int64

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-// What the console shows.
+// The data that the console shows.
 
-/// An application with its numbers.
+/// An application with its counts.
 struct ApplicationSummary: Sendable {
   let id: String
   let name: String
@@ -11,16 +11,16 @@ struct ApplicationSummary: Sendable {
   let settings: ApplicationSettings
 }
 
-/// A user as the console lists them.
+/// A user in the console's list.
 struct UserSummary: Sendable {
   /// The number of users on a page of the list.
   static let pageLength = 50
-  /// The number of users that one search looks through, at most.
+  /// The most users that one search reads.
   static let reach: Int64 = 10_000
 
   let id: Int64
   let known: KnownUser
-  /// Those of the list, between spaces; none for a user who is not on it.
+  /// The user's groups on the list, between spaces; none for a user who is not on it.
   let groups: String
   let phone: String?
   let registeredAt: UnixTime?
@@ -28,7 +28,7 @@ struct UserSummary: Sendable {
   let lastUsedAt: UnixTime?
 }
 
-/// A live session with whose it is.
+/// A live session with its user.
 struct SessionSummary: Sendable {
   /// The greatest length of the list. Older sessions are cut.
   static let greatestCount = 200

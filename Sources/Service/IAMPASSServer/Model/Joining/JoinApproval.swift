@@ -1,26 +1,26 @@
 import IAMPASSProtocol
 
-/// What follows for a computer that waits to join from what administrators' phones said. Pure.
+/// Decides about a computer that waits to join, from the answers of administrators' phones. Pure.
 enum JoinApproval {
-  /// How often the phones are asked about one computer, and the seconds between two times: whoever has a code must not
-  /// ring them for ever. The digits rest for two minutes after a request that nobody answered.
+  /// How often the phones are asked about one computer: a holder of a code must not ring them for ever.
   static let greatestRounds = 3
+  /// The time between two rounds, in seconds. The digits are not reused for two minutes after an unanswered request.
   static let pause: Int64 = 200
-  /// Seconds until phones that could not be asked are tried again.
+  /// The time until phones that could not be asked are tried again, in seconds.
   private static let retryInterval: Int64 = 15
-  /// Administrators whose phones ring for one computer.
+  /// The most administrators whose phones ring for one computer.
   static let greatestAsked = 5
-  /// Digits of the computer's mark that a phone asks for: the last ones.
+  /// The number of last digits of the computer's mark that a phone asks for.
   static let codeLength = 2
 
   enum Step: Sendable {
-    /// An administrator's phone said so, by this session.
+    /// An administrator's phone has decided, by this session.
     case decide(isApproved: Bool, Session)
     case ask
     case wait
   }
 
-  /// - Parameter admins: the users whose role lets computers join, now.
+  /// - Parameter admins: the users whose role now allows them to let computers join.
   static func next(_ one: WaitingJoin, admins: Set<Int64>, at now: UnixTime) -> Step {
     let valid = one.asks.filter { $0.user.map(admins.contains) ?? false }
     if let denied = valid.first(where: { [.denied, .notMe].contains($0.lifecycle.ending) }) {

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// What a computer says.
+/// A computer's request to join.
 struct JoinAsk: Sendable {
   let request: JoinRequest
   let address: String
@@ -9,27 +9,29 @@ struct JoinAsk: Sendable {
   var secretDigest: String { JoinCode.digest(of: request.secret) }
 }
 
-/// What a join depends on, as it is stored.
+/// The stored data that a join depends on.
 struct JoinFacts: Sendable {
   struct Known: Sendable {
     let id: String
     let state: Joining.State
-    /// Nil unless it joined, and if its credential is gone or revoked.
+    /// The computer's credential; nil if it has not joined, or if its credential is gone or revoked.
     let credential: HostCredential?
   }
 
-  /// Nil for a code that nobody made.
+  /// The code; nil if it does not exist.
   let code: StoredJoinCode?
   /// The application's name.
   let application: String
-  /// How many computers have asked by it. One that an administrator refused counts, too: the code is in wrong hands.
+  /// The number of computers that have used the code. A computer that an administrator refused counts too: the code is
+  /// in wrong hands.
   let used: Int64
-  /// What became of the same computer's ask before; nil if this is its first.
+  /// The result of the same computer's earlier request; nil if this is its first.
   let known: Known?
-  /// A usable credential of the application has the name or shows it as its host, or another computer waits under it.
+  /// Whether a usable credential of the application has the name or shows it as its host, or another computer waits
+  /// under this name.
   let isNameTaken: Bool
 
-  /// What the computer is told if nothing is to be stored; nil otherwise.
+  /// The reply to the computer if nothing must be stored; nil otherwise.
   func verdict(at now: UnixTime) -> JoinVerdict? {
     switch JoinRule.decide(self, at: now) {
     case .refuse(let reason): .refused(reason)
@@ -46,20 +48,20 @@ struct JoinFacts: Sendable {
 }
 
 enum JoinVerdict: Sendable {
-  /// With the join's id.
+  /// The computer waits. Has the join's id.
   case waiting(String)
-  /// With the application's name.
+  /// The computer has joined. Has the application's name.
   case joined(HostCredential, application: String, StoredJoinCode)
   case refused(Reason)
 }
 
-/// What follows from an ask and the facts. Engines store it in the step in which they read the facts.
+/// The decision from a request and the facts. Engines store it in the transaction in which they read the facts.
 enum JoinRule: Equatable {
   case refuse(Reason)
-  /// Nothing changes.
+  /// The computer still waits, and nothing changes.
   case wait
   case confirm
-  /// It is new: it has to wait, or joins at once.
+  /// The computer is new: it must wait, or joins at once.
   case store
 
   static func decide(_ facts: JoinFacts, at now: UnixTime) -> JoinRule {

@@ -5,11 +5,11 @@ struct WaitingJoin: Sendable {
   let joining: Joining
   /// The application's name.
   let application: String
-  /// The requests on administrators' phones, the oldest first.
+  /// The requests to administrators' phones, oldest first.
   let asks: [Session]
 }
 
-/// A code that is to be made.
+/// An order for a new code.
 public struct JoinOrder: Sendable {
   public static let usesRange = 1...10_000
   public static let daysRange = 1...366
@@ -19,9 +19,9 @@ public struct JoinOrder: Sendable {
   let secretDigest: String
   let uses: Int
   let isUnattended: Bool
-  /// Which users the computers have; empty: all.
+  /// The group of users that the computers get; empty: all users.
   let group: String
-  /// Seconds.
+  /// How long the code is valid, in seconds.
   let lifetime: Int64
 
   public init(application: String, secret: Secret, uses: Int, days: Int, isUnattended: Bool, group: String = "") {
@@ -46,14 +46,14 @@ public struct StoredJoinCode: Sendable, Equatable {
   /// The application's id.
   public let application: String
   public let uses: Int64
-  /// Which users the computers have from the service: those of this group; empty: all.
+  /// The group of users that the computers get from the service; empty: all users.
   public let group: String
-  /// Who joins by it waits for nobody.
+  /// Whether computers join without an administrator's approval.
   public let isUnattended: Bool
   public let createdAt: UnixTime
   public let expiresAt: UnixTime
   public let revokedAt: UnixTime?
-  /// The set of administrators that was in force when the code was made; nil: none was.
+  /// The number of the set of administrators in force when the code was made; nil if there was none.
   public var setNumber: Int64? = nil
 
   func dated(by clock: StorageClock) -> StoredJoinCode {
@@ -63,9 +63,9 @@ public struct StoredJoinCode: Sendable, Equatable {
       revokedAt: revokedAt.map(clock.unixTime), setNumber: setNumber)
   }
 
-  /// What the code says beside the certificate; nil if it says nothing.
+  /// What the code has besides the certificate; nil if it has nothing.
   ///
-  /// - Parameter sets: all there are.
+  /// - Parameter sets: all sets.
   public func fleet(_ sets: [StoredAdministratorSet]) -> FleetAnchor? {
     sets.first { $0.set.number == setNumber }.flatMap { fleet($0.set) }
   }
@@ -75,17 +75,17 @@ public struct StoredJoinCode: Sendable, Equatable {
   }
 }
 
-/// A computer that asked by a code.
+/// A computer that has used a code.
 public struct Joining: Sendable, Equatable {
   public enum State: String, Sendable { case waiting, joined, refused }
 
   public let id: String
   public let code: String
   public let name: String
-  /// ``JoinCode/mark(of:)``.
+  /// The computer's mark, see ``JoinCode/mark(of:)``.
   public let mark: String
   public let state: State
-  /// Where it asked from.
+  /// The address that it asked from.
   public let address: String
   public let askedAt: UnixTime
 
@@ -100,18 +100,18 @@ public struct ListedJoinCode: Sendable {
   public let code: StoredJoinCode
   /// The application's name.
   public let application: String
-  /// No more can join by it.
+  /// Whether no more computers can join with the code.
   public let isOver: Bool
-  /// The oldest first.
+  /// The computers, oldest first.
   public let joinings: [Joining]
 }
 
 public enum JoinDecision: Sendable, Equatable {
   case done(Joining)
   case unknown
-  /// Several computers of the name wait.
+  /// Several computers of this name wait.
   case several
-  /// A usable credential has the name by now, or shows it as its host.
+  /// A usable credential now has the name, or shows it as its host.
   case nameTaken
   /// The code has expired since the computer asked.
   case expired

@@ -1,18 +1,19 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What an app's notification service calls a phone. Whoever has the app's key as well can send it messages.
+/// The token by which an app's notification service addresses a phone. A person who also has the app's key can send
+/// messages to the phone.
 struct AppToken: Sendable {
   let service: NotificationService
   let token: Secret
-  /// When the phone told it, in service time.
+  /// When the phone sent it, in service time.
   let toldAt: UnixTime
 
-  /// Hexadecimal digits of APNs. Apple says that the length may change: it is 64 today.
+  /// The number of hexadecimal digits of APNs tokens. It is 64 today, but Apple says that it may change.
   private static let appleLengths = 32...512
   private static let googleLengths = 16...4_096
 
-  /// Whether a message can be addressed by it. APNs has the token in a path.
+  /// Whether a message can be sent to it. APNs has the token in a path.
   static func isFit(_ received: UnverifiedAppToken) -> Bool {
     let text = received.token.exposedValue.utf8
     switch received.service {

@@ -2,19 +2,19 @@ import IAMPASSProtocol
 import JWTKit
 import NIOSSL
 
-/// How an application's app on Apple's devices is rung.
+/// How messages to an application's app on Apple's devices are sent.
 public struct AppleNotifications: Sendable {
   public enum Environment: String, CaseIterable, Sendable {
     case production
-    /// For apps that Xcode installed.
+    /// For apps that were installed by Xcode.
     case sandbox
   }
 
-  /// What proves to Apple who sends.
+  /// What authenticates the sender to Apple.
   enum Proof: Sendable {
-    /// By a key in PEM (PKCS #8). Ids have 10 characters.
+    /// A key in PEM (PKCS #8). Ids have 10 characters.
     case token(key: Secret, keyID: String, teamID: String)
-    /// By a certificate with its chain, and its private key: base64 of DER.
+    /// A certificate with its chain, and its private key: base64 of DER.
     case certificate(chain: [String], key: Secret)
   }
 
@@ -26,7 +26,7 @@ public struct AppleNotifications: Sendable {
   private static let idLength = 10
   private static let greatestTopicLength = 255
 
-  /// - Parameter key: a `.p8` file's text.
+  /// - Parameter key: the text of a `.p8` file.
   public init(
     tokenKey key: Secret, keyID: String, teamID: String, topic: String, environment: Environment
   ) throws(NotificationFault) {
@@ -38,9 +38,9 @@ public struct AppleNotifications: Sendable {
   }
 
   /// - Parameters:
-  ///   - certificate: with its chain, in PEM.
-  ///   - key: without a passphrase, in PEM.
-  ///   - now: by the wall clock.
+  ///   - certificate: the certificate with its chain, in PEM.
+  ///   - key: the private key without a passphrase, in PEM.
+  ///   - now: the wall clock's time.
   public init(
     certificate: String, key: Secret, topic: String, environment: Environment, at now: UnixTime
   ) throws(NotificationFault) {
@@ -56,7 +56,7 @@ public struct AppleNotifications: Sendable {
   /// - Parameters:
   ///   - bundle: a PKCS #12 file (`.p12`, `.pfx`).
   ///   - passphrase: empty if it has none.
-  ///   - now: by the wall clock.
+  ///   - now: the wall clock's time.
   public init(
     bundle: [UInt8], passphrase: Secret, topic: String, environment: Environment, at now: UnixTime
   ) throws(NotificationFault) {

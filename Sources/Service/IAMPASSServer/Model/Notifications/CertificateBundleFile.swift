@@ -1,7 +1,8 @@
 import CLibcrypto
 import IAMPASSProtocol
 
-/// Opens PKCS #12 files (RFC 7292). A file of Apple's Keychain may need libcrypto's legacy provider: RC2 with 40 bits.
+/// Opens PKCS #12 files (RFC 7292). A file of Apple's Keychain may need libcrypto's legacy provider, for RC2 with 40
+/// bits.
 enum CertificateBundleFile {
   /// The certificate, then its chain, and the private key: DER each.
   static func open(
@@ -9,7 +10,7 @@ enum CertificateBundleFile {
   ) throws(NotificationFault) -> (chain: [[UInt8]], key: [UInt8]) {
     guard iampass_crypto_start() == 1 else { throw .bundleNotOpened }
     _ = OSSL_PROVIDER_load(nil, "default")
-    // It may be missing. Newer files do not need it.
+    // The provider may be missing. Newer files do not need it.
     _ = OSSL_PROVIDER_load(nil, "legacy")
     // SAFETY: d2i_PKCS12 copies its input and reads no further than the count; what libcrypto made is freed once, below.
     let read: OpaquePointer? = bytes.withUnsafeBufferPointer {

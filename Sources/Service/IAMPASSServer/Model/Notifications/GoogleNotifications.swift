@@ -1,9 +1,10 @@
 import IAMPASSProtocol
 import JWTKit
 
-/// How an application's app is rung by Google: a service account of its Firebase project.
+/// How messages to an application's app are sent by Google: with a service account of its Firebase project.
 public struct GoogleNotifications: Sendable {
-  /// Where tokens come from. A file that names another place would have the service send there what proves who it is.
+  /// The address that tokens come from. A file with another address would make the service send its proof of identity
+  /// there.
   static let tokenAddress = "https://oauth2.googleapis.com/token"
   private static let greatestLength = 200
 
@@ -11,7 +12,7 @@ public struct GoogleNotifications: Sendable {
   /// The account's name: an email address.
   let account: String
   let keyID: String
-  /// RSA, in PEM.
+  /// The RSA key in PEM.
   let key: Secret
 
   /// - Parameter file: the JSON text of a service account's key.

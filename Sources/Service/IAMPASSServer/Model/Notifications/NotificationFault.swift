@@ -1,24 +1,24 @@
 /// Why a file or a word is refused as a notification setting.
 public enum NotificationFault: Error, Equatable, Sendable {
-  /// Not 10 of the characters A–Z and 0–9.
+  /// The key id does not have 10 of the characters A–Z and 0–9.
   case keyIDNotFit
   case teamIDNotFit
-  /// Not 1 to 255 letters, digits, dots and hyphens.
+  /// The topic does not have 1 to 255 letters, digits, dots and hyphens.
   case topicNotFit
   /// The token key is not a P-256 private key in PEM.
   case tokenKeyNotFit
-  /// No certificate in PEM.
+  /// There is no certificate in PEM.
   case noCertificate
-  /// No private key in PEM, or one that a passphrase protects.
+  /// There is no private key in PEM, or a passphrase protects it.
   case noPrivateKey
   /// Certificate and private key do not belong together.
   case keyOfAnotherCertificate
   case certificateExpired
-  /// Not a PKCS #12 file, or the passphrase is wrong.
+  /// The file is not PKCS #12, or the passphrase is wrong.
   case bundleNotOpened
-  /// A PKCS #12 file without a certificate, or without its private key.
+  /// The PKCS #12 file has no certificate, or lacks its private key.
   case bundleIncomplete
-  /// Not the JSON file of a service account.
+  /// The file is not the JSON file of a service account.
   case notAServiceAccount
   /// A service account's file lacks this member, or the member is invalid.
   case member(String)

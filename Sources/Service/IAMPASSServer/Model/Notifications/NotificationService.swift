@@ -1,4 +1,4 @@
-/// Who delivers messages to phones' apps.
+/// The services that deliver messages to phones' apps.
 public enum NotificationService: String, CaseIterable, Sendable {
   /// The Apple Push Notification service (APNs).
   case apple

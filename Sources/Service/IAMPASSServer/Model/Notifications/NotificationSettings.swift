@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 import NIOSSL
 
-/// How one notification service is used for an application's own apps.
+/// The settings of one notification service for an application's own apps.
 public enum NotificationSettings: Sendable {
   case apple(AppleNotifications)
   case google(GoogleNotifications)
@@ -13,7 +13,7 @@ public enum NotificationSettings: Sendable {
     }
   }
 
-  /// What may be shown, in one line; the audit has the same.
+  /// The settings without secrets, in one line, for people and the audit.
   var told: String {
     switch self {
     case .apple(let apple):
@@ -73,7 +73,7 @@ public enum NotificationSettings: Sendable {
     }
   }
 
-  /// As ``details`` and ``secret`` were written; nil for anything else.
+  /// Reads what ``details`` and ``secret`` have written; nil if it is not valid.
   init?(_ service: NotificationService, details: String, secret: Secret) {
     guard let json = try? JSON(parsing: Array(details.utf8)) else { return nil }
     func text(_ name: String) -> String { json[name]?.string ?? "" }
@@ -100,11 +100,11 @@ public enum NotificationSettings: Sendable {
   }
 }
 
-/// What people are shown of a setting.
+/// A notification setting, for people.
 public struct NotificationSummary: Sendable {
   public let service: NotificationService
   /// One line without the key.
   public let told: String
-  /// By Unix time, also if the service's own is elsewhere.
+  /// When it was set, in confirmed Unix time.
   public let setAt: UnixTime
 }

@@ -2,15 +2,16 @@ import CFido2
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// A phone's WebAuthn credential, proven to be its authenticator's own, made here and now, its user verified.
+/// A phone's WebAuthn credential. It is proven that its authenticator has just made it for this service, and has
+/// verified its user.
 ///
-/// Attestation is not checked: whoever opened the registration link vouches for the authenticator.
+/// Attestation is not checked: the user who opened the registration link vouches for the authenticator.
 struct VerifiedCredential: Sendable, Equatable {
-  /// Base64url.
+  /// The credential's id in Base64url.
   let id: String
-  /// The base64 of its `SubjectPublicKeyInfo`.
+  /// The public key: base64 of its `SubjectPublicKeyInfo`.
   let publicKey: String
-  /// How often it has signed, or 0 if it does not count.
+  /// The signature counter; 0 if the authenticator does not count.
   let counter: UInt32
 }
 
@@ -18,7 +19,7 @@ struct VerifiedCredential: Sendable, Equatable {
 struct CredentialCheck: Sendable {
   private let party: RelyingParty
 
-  /// - Parameter origin: as the browser spells it.
+  /// - Parameter origin: the origin as the browser spells it.
   init(origin: String) { party = RelyingParty(origin: origin) }
 
   /// Whether this is a new ES256 credential over `challenge`.
@@ -34,16 +35,16 @@ struct CredentialCheck: Sendable {
     if let refusal = party.refusal(of: data) { return .failure(refusal) }
     guard let made = data.credential else { return .failure(.authenticatorData) }
     guard made.id == unverified.id else { return .failure(.credentialID) }
-    // The key is checked to be on its curve, and is the one that the authenticator made.
+    // The key must be on its curve, and must be the one that the authenticator made.
     guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else {
       return .failure(.key)
     }
     return .success(VerifiedCredential(id: Base64URL.encode(made.id), publicKey: key.text, counter: data.counter))
   }
 
-  /// Whether the owner of `credential` signed `challenge`, verified by the authenticator.
+  /// Checks that the authenticator of `credential` has signed `challenge`, and has verified its user.
   ///
-  /// - Returns: the authenticator's count of signatures from now on.
+  /// - Returns: the authenticator's new signature counter.
   func assertion(
     _ unverified: UnverifiedAssertion, by credential: VerifiedCredential, challenge: [UInt8]
   ) -> Result<UInt32, CredentialRefusal> {
@@ -54,7 +55,7 @@ struct CredentialCheck: Sendable {
       return .failure(.authenticatorData)
     }
     if let refusal = party.refusal(of: data) { return .failure(refusal) }
-    // An authenticator that counts counts on; one that goes back, or stands still, was copied (§6.1.1).
+    // The counter of an authenticator that counts must grow. If it does not, the authenticator was copied (§6.1.1).
     let counts = data.counter != 0 || credential.counter != 0
     guard !counts || data.counter > credential.counter else { return .failure(.counter) }
     guard let key = try? DevicePublicKey(credential.publicKey) else { return .failure(.key) }

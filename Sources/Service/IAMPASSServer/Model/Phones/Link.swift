@@ -1,15 +1,15 @@
 import IAMPASSProtocol
 
-/// A registration link, used once within its time. Its code is stored as a hash only.
+/// A registration link, which is valid once within its time. Only a hash of its code is stored.
 struct Link: Sendable {
-  /// Seconds.
+  /// How long a link is valid, in seconds.
   static let lifetime: Int64 = 900
 
   let codeHash: String
   let user: Int64
   let displayName: String
-  /// Made by `lost_user_mobile_device`: takes the place of whatever phone the user has, or of the
-  /// one that was named as lost.
+  /// Whether the new phone replaces all phones of the user, or ``lostPhone``. Such links are made by
+  /// `lost_user_mobile_device`.
   let replacesPhone: Bool
   /// The id of the lost phone, if it was named: the user's other phone stays.
   let lostPhone: String?

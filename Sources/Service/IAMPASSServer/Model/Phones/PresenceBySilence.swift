@@ -1,17 +1,17 @@
 import Synchronization
 
-/// If the application wants it, a phone that says nothing for a while has left.
+/// If the application wants it, a phone that is silent for a while counts as one that has left.
 ///
-/// Only for `iampass-phone`, which always asks for requests: browsers freeze pages that are not in view.
+/// This is only for `iampass-phone`, which always asks for requests. Browsers freeze pages that are not visible.
 ///
-/// Only a silence that this service has listened to counts: not its own absence, not the time while the setting was off,
-/// and not a step of the clock.
+/// Silence counts only while this service ran, the setting was on, and the clock was not set.
 enum PresenceBySilence {
-  /// Seconds. A question is held for a minute at most, and tried again for some time.
+  /// The silence in seconds after which a phone has left. A question is held for a minute at most, and is tried again
+  /// for some time.
   static let patience: Int64 = 150
-  /// The longest time between two looks that counts, in seconds. A longer one means that housekeeping was held up, the
-  /// computer slept, or its clock was set. The service cannot know which phones would have spoken, and counts no more
-  /// than the usual pause between two looks.
+  /// The longest time between two looks that counts, in seconds. A longer time means that housekeeping was delayed, the
+  /// computer slept, or its clock was set. The service then does not know which phones would have asked, and counts
+  /// only the usual pause between two looks.
   static let longestGap: Int64 = 60
 
   /// One look for silent phones: its time, and the applications whose phones it looked at.
@@ -19,21 +19,21 @@ enum PresenceBySilence {
     let time: UnixTime
     let applications: Set<String>
 
-    /// The applications whose silence begins to count now: the service did not listen to them before.
+    /// The applications whose silence begins to count now, because they were not in the last look.
     private func newcomers(since last: Look?) -> Set<String> {
       guard let last, time >= last.time else { return applications }
       return applications.subtracting(last.applications)
     }
 
-    /// By how much the times at which an application's phones were heard last move forward, in milliseconds; never to
-    /// later than this look. Nil: they stay.
+    /// How far to move forward the times of the last requests of an application's phones, in milliseconds, at most to
+    /// this look. Nil: they stay.
     func credit(to application: String, since last: Look?) -> Int64? {
       if newcomers(since: last).contains(application) { return time.milliseconds }
       let unheard = unheard(since: last)
       return unheard > 0 ? unheard : nil
     }
 
-    /// Milliseconds since the last look in which the service did not listen to the others.
+    /// Milliseconds since the last look in which silence of the other applications does not count.
     private func unheard(since last: Look?) -> Int64 {
       guard let last else { return 0 }
       let gap = time.milliseconds(since: last.time)

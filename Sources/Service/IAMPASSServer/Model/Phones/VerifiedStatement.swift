@@ -1,9 +1,9 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What a phone said and signed, proven: this live phone said it, to this service.
+/// A verified statement: this live phone has signed it for this service.
 struct VerifiedStatement: Sendable {
-  /// As last read.
+  /// The phone as last read.
   var phone: Phone
   let user: Int64
   let statement: JSON

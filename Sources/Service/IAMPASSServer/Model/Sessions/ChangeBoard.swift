@@ -1,12 +1,13 @@
 import Synchronization
 
-/// Held requests wait here for a change. Whoever commits a change says so here, so that the database is not polled.
+/// Held requests wait here for a change. Code that commits a change reports it here, so that the database is not
+/// polled.
 ///
 /// A watch begins before the state is read, so that a change between reading and waiting is not missed.
 final class ChangeBoard: Sendable {
-  /// What is watched.
+  /// What a request watches.
   enum Topic: Hashable, Sendable {
-    /// By the session's id.
+    /// A session, by its id.
     case session(String)
     /// The requests of a user's phone.
     case user(Int64)
@@ -44,18 +45,18 @@ final class ChangeBoard: Sendable {
     for signal in state.withLock({ Array(($0.signals[topic] ?? [:]).values) }) { signal.give() }
   }
 
-  /// Something may have changed for everyone who waits.
+  /// Wakes all waiting requests, because anything may have changed.
   func changedAll() {
     for signal in state.withLock({ $0.signals.values.flatMap(\.values) }) { signal.give() }
   }
 
-  /// Ends the oldest watches of a topic beyond `count`.
+  /// Ends the oldest watches of a topic if there are more than `count`.
   func keepNewest(_ count: Int, of topic: Topic) {
     let signals = state.withLock { $0.signals[topic] ?? [:] }
     for (_, signal) in signals.sorted(by: { $0.key > $1.key }).dropFirst(count) { signal.finish() }
   }
 
-  /// Answers every held request, and those to come at once.
+  /// Ends the wait of every held request, and of requests to come.
   func stop() {
     let all = state.withLock { state in
       state.isStopped = true
@@ -64,13 +65,13 @@ final class ChangeBoard: Sendable {
     for signal in all { signal.finish() }
   }
 
-  /// The service is about to stop. Until ``stop()`` requests are still held.
+  /// Notes that the service is about to stop. Requests are still held until ``stop()``.
   func announceStop() { state.withLock { $0.isStopAnnounced = true } }
 
-  /// Whether the service stops, or is about to.
+  /// Whether the service is stopping or about to stop.
   var isStopping: Bool { state.withLock { $0.isStopped || $0.isStopAnnounced } }
 
-  /// How many requests are held.
+  /// The number of held requests.
   var heldCount: Int { state.withLock { $0.signals.values.reduce(0) { $0 + $1.count } } }
 
   private func forget(_ topic: Topic, _ key: Int) {

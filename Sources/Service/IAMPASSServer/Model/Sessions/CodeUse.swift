@@ -1,51 +1,51 @@
 import IAMPASSProtocol
 
-/// The use of a user's code, as a computer reports it afterwards. It signs nobody in: the computer did.
+/// The use of a user's code, which a computer reports after it has signed the user in.
 struct CodeUse: Sendable, Equatable {
-  /// Uses that a phone is shown, the newest.
+  /// The most uses that a phone shows, newest first.
   static let greatestShown = 10
-  /// Seconds for which a phone is shown a use.
+  /// How long a phone shows a use, in seconds.
   static let shownTime: Int64 = 30 * 86_400
-  /// Seconds for which a session counts as open after the computer has said so. The computer says it every 15 s.
+  /// How long a session counts as open after the computer has reported it, in seconds. The computer reports every 15 s.
   static let openTime: Int64 = 60
-  /// Seconds by which that time grows at least, so that not each word of a computer is written down.
+  /// The least growth of that time that is stored, in seconds, so that not each report is written.
   static let leastGrowth: Int64 = 20
-  /// Seconds for which a use is kept: as long as its entry in the audit.
+  /// How long a use is kept, in seconds: as long as its entry in the audit.
   static let lifetime = AuditEntry.lifetime
 
   let report: CodeUseReport
-  /// The id of the host credential that reported it; nil: the application's own did.
+  /// The id of the host credential that reported it; nil for the application's own.
   let credential: String?
 }
 
-/// What became of a reported use.
+/// The result of a report.
 enum NotedUse: Sendable, Equatable {
   case noted(KeptUse, user: Int64)
   case unknownUser
   case credentialRevoked
 }
 
-/// A use as it is kept.
+/// A stored use.
 struct KeptUse: Sendable, Equatable {
-  /// False for one that was reported before.
+  /// Whether the use is new. False if it was reported before.
   let isNew: Bool
-  /// Whether the phone is to show something else.
+  /// Whether the phone must show a change.
   let isNews: Bool
-  /// The user has said on the phone that it was somebody else.
+  /// Whether the user has said on the phone that it was somebody else.
   let isDisowned: Bool
 
   static let new = KeptUse(isNew: true, isNews: true, isDisowned: false)
 }
 
-/// Until when a session counts as open that a code opened, and whether its user has disowned it.
+/// Until when the session of a used code counts as open, and whether its user has disowned the use.
 struct UseState: Sendable, Equatable {
-  /// Nil for what opened no session, or whose session has ended.
+  /// Until when the session counts as open; nil if there was none, or if it has ended.
   let openUntil: UnixTime?
   let isDisowned: Bool
 
   func isOpen(at now: UnixTime) -> Bool { !isDisowned && openUntil.map { $0 > now } ?? false }
 
-  /// What a report at this time makes of it: whether the row changes, and what is kept.
+  /// The state after a report at this time: whether the row changes, and what is kept.
   func reported(open: Bool, at now: UnixTime) -> (openUntil: UnixTime?, isChanged: Bool, kept: KeptUse) {
     let isNews = !isDisowned && isOpen(at: now) != open
     let kept = KeptUse(isNew: false, isNews: isNews, isDisowned: isDisowned)

@@ -1,24 +1,25 @@
-/// Sources whose requests a user denies again and again. Read off the sessions, so that a restart forgets nothing.
+/// Blocks sources whose requests a user denies repeatedly. It is computed from the sessions, so a restart loses
+/// nothing.
 ///
-/// The user's other sources go on, and so do other users of that source.
+/// The user's other sources, and other users of that source, are not blocked.
 enum Denials {
   /// The denials from one source that block it.
   static let greatestCount = 3
-  /// The denials that block all sources which one host's credential names, since whoever holds it may name any. Sources
-  /// over the network and those at the host itself are counted apart: strangers who knock at its sshd do not take away
-  /// the own way in of the user at the keyboard.
+  /// The denials that block all sources of one host's credential, because its holder may name any source. Sources over
+  /// the network and at the computer itself are counted separately: strangers at its sshd must not block the user at
+  /// the keyboard.
   static let greatestCountOfHost = 9
   /// The time in which denials count together, in seconds.
   static let window: Int64 = 600
   /// How long a source stays blocked after the last denial, in seconds.
   static let pause: Int64 = 900
 
-  /// Denials that ended until then count no more.
+  /// Denials that ended before this time do not count.
   static func start(at now: UnixTime) -> UnixTime { now.advanced(seconds: -(pause + window)) }
 
   /// - Parameters:
-  ///   - denied: the user's, the last first.
-  ///   - source: where the request of now comes from.
+  ///   - denied: the user's denials, newest first.
+  ///   - source: the source of the current request.
   static func areTooMany(_ denied: [Denial], from source: RequestSource, at now: UnixTime) -> Bool {
     if reach(greatestCount, denied.filter { $0.source == source.text }, at: now) { return true }
     guard let credential = source.credential else { return false }
@@ -26,11 +27,11 @@ enum Denials {
     return reach(greatestCountOfHost, ofHost, at: now)
   }
 
-  /// A denied request, as far as it counts here.
+  /// A denied request.
   struct Denial: Sendable {
     let source: String
     let credential: String?
-    /// Nil if the stored context is damaged: the denial then counts for both kinds.
+    /// Whether it came over the network; nil if the stored context is damaged. The denial then counts for both kinds.
     let isRemote: Bool?
     /// When it ended, in milliseconds.
     let time: Int64

@@ -1,28 +1,28 @@
-/// The boot of a computer, as a start names it in what is signed.
+/// The boot of a computer, which is signed with a start.
 struct SignedBoot: Sendable {
   let id: String
   /// The start's time stamp: Unix time in seconds, by the computer's clock.
   let signedAt: Int64
 }
 
-/// Which start of its computer each host credential was last used in. What it opened before that start is over: nobody
-/// could say so when the computer went down.
+/// The boot of the computer in which each host credential was last used. Sessions of earlier boots are over: the
+/// computer could not report that when it went down.
 enum HostBoot {
-  /// The boots of a computer that are remembered. One that comes back after as many others is taken for a new one.
+  /// The number of boots of a computer that are kept. An older boot would count as a new one.
   static let keptCount = 100
 
   enum Finding: Sendable {
-    /// With the sessions of earlier boots, which this ended.
+    /// The boot is new. Has the sessions of earlier boots, which were ended.
     case isNew(ended: [Session])
     case isCurrent
-    /// The credential was used in another boot since: two computers share it, or the request is an old one. Nothing is
-    /// ended, since nobody knows which of the two would lose its sessions.
+    /// The credential was used in another boot since: two computers share it, or the request is old. Sessions are not
+    /// ended, because it is not known which computer would lose them.
     case isOlder
   }
 
-  /// Someone on the way may withhold a start until the computer has been started again. So a start that was signed
-  /// before one of the current boot's begins no boot.
+  /// A man in the middle may delay a start until the computer has been restarted. So a start that was signed before one
+  /// of the current boot does not begin a new boot.
   ///
-  /// - Parameter current: the credential's, with its latest start.
+  /// - Parameter current: the credential's current boot, with its latest start.
   static func mayBegin(_ boot: SignedBoot, after current: SignedBoot) -> Bool { boot.signedAt >= current.signedAt }
 }

@@ -1,21 +1,20 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// A signed answer. Anyone with the database can check again what was shown, and which phone answered.
+/// A signed answer, as it is kept. A reader of the database can verify what was shown, and which phone answered.
 struct KeptAnswer: Sendable {
-  /// Bytes of the phone's message; an authenticator's word is in it, which takes some hundred. More would be kept for
-  /// nothing.
+  /// The greatest size of the phone's message in bytes. An authenticator's assertion in it takes some hundred.
   static let greatestLength = 8_192
-  /// Seconds: longer than a session and whatever is asked about it later.
+  /// How long an answer is kept, in seconds: longer than a session and questions about it.
   static let lifetime: Int64 = 400 * 86_400
 
   let session: String
   let phone: Phone
-  /// Canonical JSON; its `context_hash` is that of `context`.
+  /// The signed statement in canonical JSON. Its `context_hash` is the hash of `context`.
   let statement: String
   let signature: String
-  /// What was shown, canonical JSON.
+  /// The shown context in canonical JSON.
   let context: String
-  /// The authenticator's, with the key that it is to be checked with; nil for a tap.
+  /// The authenticator's assertion, with the key that verifies it; nil for a tap.
   let assertion: (proof: UnverifiedAssertion, publicKey: String)?
 }

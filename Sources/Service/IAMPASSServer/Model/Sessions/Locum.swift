@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
-/// An administrator's phone that may answer once for a user who has none at hand. Only computers that verify approvals,
-/// and trust that phone with this role, take its approval.
+/// An administrator's phone that may answer once for a user who has no phone at hand. Only computers that verify
+/// approvals, and trust that phone with this role, accept its approval.
 struct Locum: Sendable, Equatable {
-  /// How long it is good for, in seconds.
+  /// How long it is valid, in seconds.
   static let lifetime: Int64 = 120
   /// How often a user may be helped within ``window``.
   static let greatestCount = 3
@@ -14,17 +14,17 @@ struct Locum: Sendable, Equatable {
 
   /// The phone's id.
   let phone: String
-  /// The administrator's.
+  /// The administrator's user number.
   let user: Int64
-  /// What the administrator's phone shows for them.
+  /// The administrator's name on the phone.
   let name: String
 }
 
 extension Locum {
   /// - Parameters:
-  ///   - phones: the user's live ones.
-  ///   - own: the administrator's.
-  ///   - name: which of them, by its label or its id; nil: the only one.
+  ///   - phones: the user's live phones.
+  ///   - own: the administrator's phones.
+  ///   - name: the chosen phone, by its label or its id; nil: the only one.
   ///   - helped: how often the user was helped within ``window``.
   /// - Throws: ``LocumRefusal``.
   init(
@@ -33,7 +33,7 @@ extension Locum {
     guard user.id != administrator.id else { throw LocumRefusal.samePerson }
     guard !phones.isEmpty else { throw LocumRefusal.userHasNoPhone }
     guard !own.isEmpty else { throw LocumRefusal.administratorHasNoPhone }
-    // The computer trusts one phone with the role: another one would be asked for nothing.
+    // The computer trusts one phone with the role. An approval of another one would not count.
     let named = name.map { name in own.filter { $0.label == name || $0.id == name } } ?? own
     guard named.count == 1, let phone = named.first else { throw LocumRefusal.severalPhones(own.map(\.label)) }
     guard helped < Self.greatestCount else { throw LocumRefusal.tooOften }
@@ -42,8 +42,8 @@ extension Locum {
 }
 
 extension User {
-  /// Who may answer for the user now: only a computer that verifies approvals knows whether it trusts that phone, and who
-  /// reads a token does not.
+  /// The locum who may answer for the user now. Only a computer that verifies approvals can check that it trusts the
+  /// phone; a reader of a token cannot.
   func usableLocum(for ask: StartAsk, at now: UnixTime) -> Locum? {
     guard let locum, ask.challenge != nil, ask.idTokenNonce == nil, now < locum.until else { return nil }
     return locum.0
@@ -64,14 +64,14 @@ struct LocumApproval: Sendable {
   }
 }
 
-/// Who is to help whom.
+/// An order that an administrator may answer for a user.
 public struct LocumOrder: Sendable {
   /// The application's name or id.
   let application: String
-  /// By the Unix name on the application's list, or by the user's id.
+  /// The user's Unix name on the application's list, or the user's id.
   let user: String
   let administrator: String
-  /// The administrator's phone, by what its owner calls it or by its id; nil: the only one.
+  /// The administrator's phone, by its name or its id; nil: the only one.
   let phone: String?
 
   public init(application: String, user: String, administrator: String, phone: String? = nil) {
@@ -82,11 +82,11 @@ public struct LocumOrder: Sendable {
   }
 }
 
-/// What became of it.
+/// The result of a ``LocumOrder``.
 public struct AllowedLocum: Sendable {
-  /// What the administrator's phone shows for them.
+  /// The administrator's name on the phone.
   public let administrator: String
-  /// Seconds.
+  /// How long the locum may answer, in seconds.
   public let lifetime: Int64
 }
 
@@ -94,12 +94,12 @@ public enum LocumRefusal: Error, Equatable, Sendable {
   case unknownApplication
   case unknownUser
   case unknownAdministrator
-  /// Nobody is their own locum.
+  /// The administrator and the user are the same person.
   case samePerson
-  /// The user never had a phone that computers know.
+  /// The user never had a phone that computers could know.
   case userHasNoPhone
   case administratorHasNoPhone
-  /// The administrator has these phones, and not exactly one of them is meant.
+  /// The administrator has these phones, and the order does not choose exactly one.
   case severalPhones([String])
   /// The user was helped too often.
   case tooOften

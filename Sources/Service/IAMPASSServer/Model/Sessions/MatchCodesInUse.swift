@@ -1,43 +1,44 @@
 import IAMPASSProtocol
 
-/// The codes that terminals of a user show, or showed so recently that somebody may still type them.
+/// The match codes that a user's terminals show, or showed so recently that they may still be typed.
 ///
-/// With one code for two requests, whoever types what their own terminal shows could approve somebody else's request.
+/// If two requests had the same code, a user who types their terminal's code could approve the other request.
 struct MatchCodesInUse {
-  /// How long a code is not given again after its request was answered or ended, in seconds.
+  /// How long a code is not reused after its request was answered or ended, in seconds.
   static let rest: Int64 = 120
-  /// Codes that requests over the network leave for those at the computer itself: strangers who begin requests and give
-  /// them up at once must not use all of them up.
+  /// The codes that are reserved for requests at the computer itself: strangers who begin and abandon requests over the
+  /// network must not use up all codes.
   static let reservedForLocal = 30
   private static let all = 100
 
-  /// Codes of one source that rest at the same time. A source over the network that uses up more of them waits.
+  /// The most codes of one source that rest at the same time. A source over the network that would use more must wait.
   static let greatestOfSource = all - reservedForLocal
 
-  /// A code of a request that has ended, and that somebody may still type.
+  /// A code of an ended request that may still be typed.
   private struct Resting {
     let code: String
     let source: String
-    /// Nobody answered the request, and it came over the network.
+    /// Whether the request was not answered and came over the network.
     let mayBeAStrangers: Bool
   }
 
-  /// Codes that terminals show now, or whose request was answered a short time ago: they are never given again.
+  /// Codes that terminals show now, or whose request was recently answered. They are not reused.
   private let shown: Set<String>
-  /// The one that ended first comes first.
+  /// The resting codes; the one that ended first comes first.
   private let resting: [Resting]
 
   /// A code of a session that has ended.
   struct Ended: Sendable {
     let code: String
     let source: String
-    /// It came over the network. Nil if the stored context is damaged: the code then counts as the user's own, and rests.
+    /// Whether it came over the network; nil if the stored context is damaged. The code then counts as the user's own,
+    /// and rests.
     let isRemote: Bool?
     let isApproved: Bool
     let ending: SessionLifecycle.Ending?
   }
 
-  /// Codes of sessions that ended until then rest no more.
+  /// Codes of sessions that ended before this time no longer rest.
   static func start(at now: UnixTime) -> UnixTime { now.advanced(seconds: -rest) }
 
   /// - Parameters:
@@ -54,11 +55,11 @@ struct MatchCodesInUse {
     }
   }
 
-  /// Two decimal digits that are not in use, each of them as likely as any other; nil if too few are left.
+  /// Two decimal digits that are not in use, uniformly distributed; nil if too few are left.
   ///
-  /// Strangers who begin requests from many addresses, and give them up at once, must not keep the user out. So if only the
-  /// codes for those at the computer are left, a request over the network gets the code of another source's request that
-  /// nobody answered: the code that has rested longest.
+  /// Strangers who begin and abandon requests from many addresses must not lock the user out. So if only the reserved
+  /// codes are left, a request over the network gets the code of another source's unanswered request: the one that has
+  /// rested longest.
   func fresh(for source: RequestSource) throws(StorageError) -> Secret? {
     let free = free
     guard source.isRemote else {
@@ -69,8 +70,8 @@ struct MatchCodesInUse {
     return reusable(for: source).map { Secret($0) }
   }
 
-  /// The code that the computer drew, if it may have it: by the rules of ``fresh(for:)``, except that any of the codes
-  /// of others' unanswered requests will do.
+  /// The code that the computer chose; nil if it may not have it. The rules are those of ``fresh(for:)``, except that
+  /// any code of others' unanswered requests is allowed.
   func take(_ code: Secret, for source: RequestSource) -> Secret? {
     guard !isUsedUp(by: source) else { return nil }
     let free = free
@@ -94,7 +95,7 @@ struct MatchCodesInUse {
     shown.union(resting.filter { !$0.mayBeAStrangers || $0.source == source.text }.map(\.code))
   }
 
-  /// Never of the same source: the user may still look at the code before.
+  /// A resting code to reuse. It is not one of the same source, because the user may still look at the earlier code.
   private func reusable(for source: RequestSource) -> String? {
     let kept = kept(from: source)
     let newest = Dictionary(resting.enumerated().map { ($1.code, $0) }, uniquingKeysWith: max)

@@ -1,7 +1,7 @@
-/// What becomes of the sessions that a lost phone approved. Requests that nobody has answered are closed.
+/// What happens to the sessions that a lost phone has approved. Unanswered requests are closed.
 enum PhoneLoss: Sendable {
   case keepsSessions
-  /// All of the user's end, except those with these ids, and those that a phone approved that the user keeps.
+  /// All sessions of the user end, except those with these ids and those that a kept phone has approved.
   case endsSessions(but: Set<String>)
 
   func closes(_ session: Session) -> Bool {

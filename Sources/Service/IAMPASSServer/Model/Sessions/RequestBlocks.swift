@@ -1,8 +1,8 @@
-/// What keeps some requests from a user's phone.
+/// The blocks that keep requests from a user's phone.
 public struct RequestBlocks: Sendable, Equatable {
-  /// Denials that may still count: see ``Denials``. Fewer than three block nothing.
+  /// Denials that may still count: see ``Denials``. Fewer than ``Denials/greatestCount`` do not block.
   public let denials: Int
-  /// Sources of which the user said that it was somebody else.
+  /// The number of sources that the user has reported as somebody else.
   public let reportedSources: Int
 
   public var isEmpty: Bool { denials == 0 && reportedSources == 0 }

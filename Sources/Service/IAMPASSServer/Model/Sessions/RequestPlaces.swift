@@ -1,17 +1,17 @@
 import IAMPASSProtocol
 
-/// How many requests of a user may be open at once.
+/// Bounds how many requests of a user may be open at once.
 ///
-/// Requests that come to a computer over the network and those made at the computer itself are counted apart: strangers
-/// at an sshd leave the user at the keyboard a place.
+/// Requests that come to a computer over the network and those made at the computer itself are counted separately, so
+/// that strangers at an sshd leave a place for the user at the keyboard.
 enum RequestPlaces {
   /// Open requests of a user from all sources of one kind together: more must be an attack.
   static let greatestOfUser = 20
-  /// Those of one host's credential: whoever holds it may name any service and remote host, and must leave the user's
-  /// other computers their places.
+  /// The most open requests of one host's credential. Its holder may name any service and remote host, and must leave
+  /// places for the user's other computers.
   static let greatestOfHost = 5
 
-  /// The open request that holds back a new one from `source`; nil if the new one may be started.
+  /// The open request that blocks a new one from `source`; nil if the new one may start.
   static func obstacle(to source: RequestSource, among unanswered: [Session]) -> Session? {
     if let same = unanswered.first(where: { $0.source == source.text }) { return same }
     let alike = unanswered.filter { $0.context.isRemote == source.isRemote }

@@ -2,12 +2,12 @@ import IAMPASSProtocol
 
 /// The source of a request, by which limits distinguish requests.
 struct RequestSource: Sendable, Equatable {
-  /// Host, service and remote host, and the user of the computer who asks for another, if it names one: whoever denies
-  /// that user is still asked for their own requests. Unambiguous: the values are JSON strings.
+  /// Host, service and remote host, and the computer's user who asks for another user, if there is one. A user who
+  /// denies that caller still gets their own requests. The values are JSON strings, so that the text is unambiguous.
   let text: String
-  /// The host credential that asks; nil: the application itself does.
+  /// The host credential that asks; nil for the application itself.
   let credential: String?
-  /// It came over the network, by what the computer says. Clients that send no context ask at the computer.
+  /// Whether it came over the network, as the computer says. Clients without a context count as asking at the computer.
   let isRemote: Bool
 }
 
@@ -24,8 +24,8 @@ extension RequestSource {
 extension SignInContext {
   var isRemote: Bool { remoteHost?.isEmpty == false }
 
-  /// Whether a user of the computer asks for themselves, and the phone shows who and by what. Nobody else's request goes
-  /// without digits: strangers could begin it.
+  /// Whether a user of the computer asks for themselves, and the phone shows the user and the program. Other requests
+  /// need digits, because strangers could begin them.
   var isOfUserAtComputer: Bool {
     !isRemote && askedBy == nil && [host, service, user].allSatisfy { $0?.isEmpty == false }
   }

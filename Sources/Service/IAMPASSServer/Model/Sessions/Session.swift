@@ -4,48 +4,48 @@ import IAMPASSProtocol
 /// A stored sign-in session of the service: its lifecycle, and the client that may ask for it. It is not a session of
 /// logind or PAM, which the computer opens after the approval, and not a browser's visit to the console.
 struct Session: Sendable {
-  /// Part of its addresses; not secret.
+  /// The session's id, which is part of its addresses. It is not secret.
   let id: String
-  /// The client id that signs for it.
+  /// The client id of its requests' signatures.
   let token: Secret
   let secret: Secret
   let application: String
-  /// The host credential that started it; nil: the application itself did.
+  /// The host credential that started it; nil for the application itself.
   let credential: String?
-  /// The service signs its replies about this session with it: of who started it.
+  /// The secret of the client that started it. The service signs its replies about this session with it.
   let replySecret: Secret
-  /// The boot of the computer that started it; nil where that did not tell.
+  /// The boot of the computer that started it; nil if it did not say.
   let bootID: String?
-  /// Who asked for it, as far as the audit goes; nil where that is not known.
+  /// The address that asked for it, as in the audit; nil if it is not known.
   let address: String?
   let user: Int64?
-  /// Where it comes from: host, service and remote host. One unanswered request a user and source.
+  /// The request's source: host, service and remote host. There is one unanswered request for each user and source.
   let source: String
   let context: SignInContext
-  /// What an approval must prove; once it is answered, what was to be proven by the phone that did. If several phones are
-  /// asked, it is the strongest: see ``method(for:)``.
+  /// What an approval must prove. Once it is answered, it is what the answering phone had to prove. If several phones
+  /// are asked, it is the strongest method: see ``method(for:)``.
   var method: AuthenticationMethod
-  /// The phones that are asked, by their ids, each with what an approval of it must prove; nil: whichever the user has.
+  /// The ids of the asked phones, each with what its approval must prove; nil: all phones of the user.
   let asked: [String: AuthenticationMethod]?
-  /// An administrator's phone that is asked, too; nil: only the user's own.
+  /// An administrator's phone that is also asked; nil: only the user's own.
   let locum: Locum?
   /// The id of the phone that answered.
   var answeredBy: String?
   let answerNonce: String
-  /// Two digits that the terminal shows and the phone asks for; the phone is never told them.
+  /// Two digits that the terminal shows and the phone asks for. They are not sent to the phone.
   let matchCode: Secret?
-  /// The computer's, which the phone signs; nil if the computer sent none.
+  /// The computer's challenge, which the phone signs; nil if the computer sent none.
   let challenge: ApprovalChallenge?
   /// See ``StartAsk/idTokenNonce``.
   let idTokenNonce: String?
-  /// Further requests of its source that were not started while this one was open.
+  /// The number of requests of its source that were not started while this one was open.
   let heldBack: Int64
   var lifecycle: SessionLifecycle
-  /// What its client was told last, and since when.
+  /// The status that its client got last, and since when.
   var delivered: SessionStatus
   var deliveredAt: UnixTime
 
-  /// A new session, not yet stored.
+  /// Makes a new session, which is not stored yet.
   init(_ ask: StartAsk, _ terms: StartTerms, at now: UnixTime) throws {
     id = try ask.session ?? RandomValue.identifier()
     token = Secret(try RandomValue.identifier())
@@ -77,8 +77,8 @@ extension Session {
   /// What an approval of this phone must prove; nil if the phone is not asked.
   func method(for phone: String) -> AuthenticationMethod? { asked.map { $0[phone] } ?? method }
 
-  /// Whether it leaves and comes back with this phone: it is the one that approved, or the user does not have that one
-  /// any more.
+  /// Whether the session leaves and comes back with this phone. It does if this phone approved it, or if the user no
+  /// longer has the phone that did.
   ///
   /// - Parameter live: the user's live phones.
   func follows(_ phone: String, among live: [Phone]) -> Bool {
@@ -86,13 +86,13 @@ extension Session {
     return !live.contains { $0.id == answeredBy }
   }
 
-  /// Whether this phone may answer: it is its user's own, or a locum's.
+  /// Whether this phone may answer: it belongs to the user, or to a locum.
   func isFor(_ phone: ActingPhone) -> Bool {
     (user == phone.user && locum?.phone != phone.id)
       || locum.map { $0.phone == phone.id && $0.user == phone.user } ?? false
   }
 
-  /// As it is stored: pairs of a phone and a method.
+  /// The stored form of ``asked``: pairs of a phone and a method.
   var askedText: String? {
     asked.map { $0.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value.rawValue)" }.joined(separator: " ") }
   }
@@ -109,9 +109,9 @@ extension Session {
     return Dictionary(pairs) { first, _ in first }
   }
 
-  /// Whether its client is told the answer, too: for computers that verify approvals.
+  /// Whether its client also gets the signed answer, for computers that verify approvals.
   var showsApproval: Bool { challenge != nil && lifecycle.status == .active }
 
-  /// Whether its client is told an approval token.
+  /// Whether its client gets an approval token.
   var showsToken: Bool { idTokenNonce != nil && lifecycle.status == .active }
 }

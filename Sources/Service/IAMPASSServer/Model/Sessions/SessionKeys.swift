@@ -1,12 +1,12 @@
 import IAMPASSProtocol
 import Synchronization
 
-/// What a session's requests and the replies to them are signed with. It stays the same from the session's start on.
+/// The keys that sign a session's requests and replies. They do not change after the session's start.
 final class SessionKeys: Sendable {
   let id: String
   let token: Secret
   let replySecret: Secret
-  /// For each scheme that the session's secret fits.
+  /// One signer for each scheme that the session's secret fits.
   let signers: [RequestSigner]
 
   init(_ session: Session) {
@@ -24,9 +24,9 @@ extension RequestSigner {
   }
 }
 
-/// The keys of sessions whose clients asked lately, in memory.
+/// The keys of sessions whose clients asked recently, in memory.
 final class KnownSessionKeys: Sendable {
-  /// Each takes about half a kilobyte.
+  /// The most sessions. Each takes about half a kilobyte.
   static let greatestCount = 10_000
 
   private let known = Mutex<[String: SessionKeys]>([:])
@@ -35,7 +35,7 @@ final class KnownSessionKeys: Sendable {
 
   func keep(_ keys: SessionKeys) {
     known.withLock { known in
-      // Those that are still asked for come back by themselves.
+      // Keys that are still used are read again.
       if known.count >= Self.greatestCount { known.removeAll(keepingCapacity: true) }
       known[keys.id] = keys
     }

@@ -1,27 +1,26 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The life of a sign-in session, from the request on the phone to its end. Pure: time is an argument, and nothing is
-/// stored here.
+/// The states of a service session, from the request to its end. Pure: time is an argument, and nothing is stored here.
 ///
-/// `pending → identifying → active → walkaway ⇄ active → closed`; unanswered `timeout`, denied `cancelled`, `failed`
-/// if the phone does not support the required method.
+/// `pending → identifying → active → walkaway ⇄ active → closed`; `timeout` if unanswered, `cancelled` if denied,
+/// `failed` if the phone does not support the required method.
 public struct SessionLifecycle: Sendable, Equatable {
   /// How long a request waits for its answer, in seconds.
   public static let answerTime: Int64 = 60
-  /// How long an approval waits for its client to fetch it, in seconds: the client may be gone without a word.
+  /// How long an approval waits for its client to fetch it, in seconds: the client may have gone without saying so.
   public static let collectionTime: Int64 = 30
-  /// The greatest length of a session if its client names none, in seconds: the published service's.
+  /// The longest time of a session if its client does not set one, in seconds. The published service has the same.
   public static let usualDuration: Int64 = 3_600
-  /// 30 days, in seconds.
+  /// The valid durations in seconds, up to 30 days.
   public static let durations: ClosedRange<Int64> = 1...2_592_000
 
-  /// Why a session ended; the status reply's `reason`.
+  /// Why a session ended: the status reply's `reason`.
   public enum Ending: String, Sendable, CaseIterable {
     case denied = "DENIED"
-    /// Denied, and the user says that it was somebody else.
+    /// The user has denied it, and says that it was somebody else.
     case notMe = "NOT_ME"
-    /// Approved with digits that the terminal does not show: denied.
+    /// It was approved with digits that the terminal does not show, which counts as a denial.
     case wrongCode = "WRONG_CODE"
     /// The phone does not support the required method.
     case unable = "METHOD_NOT_AVAILABLE"
@@ -35,10 +34,10 @@ public struct SessionLifecycle: Sendable, Equatable {
     case phoneUnregistered = "PHONE_UNREGISTERED"
     case credentialRevoked = "CREDENTIAL_REVOKED"
     case applicationDisabled = "APPLICATION_DISABLED"
-    /// Its computer was restarted.
+    /// The session's computer was restarted.
     case computerRestarted = "COMPUTER_RESTARTED"
 
-    /// Whether it is an answer of the phone, other than an approval.
+    /// Whether it is an answer of the phone other than an approval.
     var isAnswer: Bool {
       switch self {
       case .denied, .notMe, .wrongCode, .unable: true
@@ -49,31 +48,31 @@ public struct SessionLifecycle: Sendable, Equatable {
     }
   }
 
-  /// What became of an answer.
+  /// The result of an answer.
   public enum AnswerOutcome: Sendable, Equatable {
     case taken
     case alreadyAnswered
-    /// The request ended before: timed out, or its client gave up.
+    /// The request had already ended: it timed out, or its client gave up.
     case tooLate
   }
 
   public private(set) var status: SessionStatus
   public private(set) var ending: Ending?
   public let startedAt: UnixTime
-  /// Seconds from the approval.
+  /// The session's longest time in seconds, from the approval on.
   public let duration: Int64
-  /// Seconds that the request waits for its answer.
+  /// How long the request waits for its answer, in seconds.
   public let answerTime: Int64
   public private(set) var approvedAt: UnixTime?
   public private(set) var collectedAt: UnixTime?
   public private(set) var endedAt: UnixTime?
 
-  /// A new request.
+  /// Makes a new request.
   public init(startedAt: UnixTime, duration: Int64 = usualDuration, answerTime: Int64 = answerTime) {
     self.init(status: .pending, ending: nil, startedAt: startedAt, duration: duration, answerTime: answerTime)
   }
 
-  /// As stored.
+  /// Makes it from stored values.
   init(
     status: SessionStatus, ending: Ending?, startedAt: UnixTime, duration: Int64, answerTime: Int64 = answerTime,
     approvedAt: UnixTime? = nil, collectedAt: UnixTime? = nil, endedAt: UnixTime? = nil
@@ -90,7 +89,7 @@ public struct SessionLifecycle: Sendable, Equatable {
 
   public var isUnanswered: Bool { status == .pending || status == .identifying }
   public var isApproved: Bool { status == .active || status == .walkaway }
-  /// Approved, and the client has not fetched that yet.
+  /// Whether it was approved, but the client has not fetched that yet.
   public var isUncollected: Bool { isApproved && collectedAt == nil }
 
   public var answerDeadline: UnixTime { startedAt.advanced(seconds: answerTime) }
@@ -103,7 +102,7 @@ public struct SessionLifecycle: Sendable, Equatable {
     return collectedAt == nil ? min(expiry, approvedAt.advanced(seconds: Self.collectionTime)) : expiry
   }
 
-  /// Ends what time has ended. To be called before any other step.
+  /// Ends the session if its time is over. Call it before any other step.
   public mutating func settle(at now: UnixTime) {
     guard let deadline, now >= deadline else { return }
     if isUnanswered {
@@ -113,13 +112,13 @@ public struct SessionLifecycle: Sendable, Equatable {
     }
   }
 
-  /// The phone shows the request.
+  /// Notes that the phone shows the request.
   public mutating func seen(at now: UnixTime) {
     settle(at: now)
     if status == .pending { status = .identifying }
   }
 
-  /// What would become of an answer.
+  /// The result that an answer would have.
   public func prospect(at now: UnixTime) -> AnswerOutcome {
     var settled = self
     settled.settle(at: now)
@@ -127,7 +126,7 @@ public struct SessionLifecycle: Sendable, Equatable {
     return approvedAt != nil || ending?.isAnswer == true ? .alreadyAnswered : .tooLate
   }
 
-  /// The phone's answer; an approval with a wrong code is a denial.
+  /// Takes the phone's answer. An approval with a wrong code is a denial.
   public mutating func answer(
     _ answer: DeviceAnswer, isCodeRight: Bool = true, at now: UnixTime
   ) -> AnswerOutcome {
@@ -145,25 +144,25 @@ public struct SessionLifecycle: Sendable, Equatable {
     return .taken
   }
 
-  /// The client fetches the status.
+  /// Notes that the client fetches the status.
   public mutating func collect(at now: UnixTime) {
     settle(at: now)
     if isUncollected { collectedAt = now }
   }
 
-  /// The phone leaves.
+  /// Notes that the phone leaves.
   public mutating func leave(at now: UnixTime) {
     settle(at: now)
     if status == .active { status = .walkaway }
   }
 
-  /// The phone comes back.
+  /// Notes that the phone comes back.
   public mutating func comeBack(at now: UnixTime) {
     settle(at: now)
     if status == .walkaway { status = .active }
   }
 
-  /// Ends a live session for good: logged out, or its user or phone is gone. A second call changes nothing.
+  /// Ends a live session, because of a logout or because its user or phone is gone. A second call changes nothing.
   public mutating func close(_ ending: Ending, at now: UnixTime) {
     settle(at: now)
     if status.isLive { end(.closed, ending, at: now) }

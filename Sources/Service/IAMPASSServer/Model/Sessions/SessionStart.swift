@@ -1,14 +1,14 @@
-/// What became of a computer's start of a sign-in session.
+/// The result of a computer's start of a service session.
 struct SessionStart: Sendable {
   enum Outcome: Sendable {
     case not(StartPolicy.Obstacle)
-    /// `isRung`: the phone comes to know by itself.
+    /// The session was started. `isRung`: whether the phone gets to know of it by itself.
     case started(Session, isRung: Bool)
-    /// The same start was taken before, by this session.
+    /// The same start was already taken, as this session.
     case begun(Session, isRung: Bool)
   }
 
-  /// What the computer's boot means for its sessions; nil without a signed boot and a host credential.
+  /// The effect of the computer's boot on its sessions; nil without a signed boot and a host credential.
   let boot: HostBoot.Finding?
   let outcome: Outcome
 }

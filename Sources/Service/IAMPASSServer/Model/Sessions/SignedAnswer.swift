@@ -1,19 +1,19 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// An answer that the phone's key has signed, with what is needed to check an authenticator's assertion in it.
+/// An answer that the phone's key has signed, with the data to check an authenticator's assertion in it.
 struct SignedAnswer: Sendable {
   let answer: AnswerStatement
   let verified: VerifiedStatement
-  /// The phone's own; nil if it has none.
+  /// The phone's WebAuthn credential; nil if it has none.
   let credential: VerifiedCredential?
-  /// An app's word about its user's face counts.
+  /// Whether an app's word about its user's face counts.
   let vouchesForFace: Bool
   let check: CredentialCheck
 
-  /// Whether it proves what `method` asks for; the authenticator's new count, if it was asked.
+  /// Checks that the answer proves what `method` requires. Returns the authenticator's new counter, if it was asked.
   private func proves(_ method: AuthenticationMethod) -> Result<UInt32?, Refusal> {
-    // Otherwise anyone who has only the phone's key could claim that no more than a tap was asked for.
+    // Otherwise a person who has only the phone's key could claim that only a tap was required.
     guard answer.method == method else { return .failure(Refusal(.wrongMethod)) }
     switch method {
     case .acceptance: return .success(nil)
@@ -32,7 +32,7 @@ struct SignedAnswer: Sendable {
     }
   }
 
-  /// Has the session take this answer, or says why not. The authenticator's new count, if it was asked.
+  /// Applies this answer to the session, or returns why not. Returns the authenticator's new counter, if it was asked.
   ///
   /// - Parameter method: what an approval of this phone must prove.
   func settle(
@@ -44,7 +44,7 @@ struct SignedAnswer: Sendable {
     guard answer.challenge == session.challenge else {
       return .failure(Refusal(.wrongChallenge))
     }
-    // What the user saw must be what is approved.
+    // The phone must have shown exactly the context that is approved.
     guard answer.contextHash == ShownContext.hash(session.context) else {
       return .failure(Refusal(.wrongContext))
     }
@@ -55,14 +55,14 @@ struct SignedAnswer: Sendable {
     }
     let proof = proves(method)
     guard case .success = proof else { return proof }
-    // An empty field does not count as a wrong code.
+    // An empty code does not count as a wrong one.
     if session.matchCode != nil, answer.code.isEmpty { return .failure(Refusal(.codeMissing)) }
     let isCodeRight = session.matchCode.map { $0 == Secret(answer.code) } ?? true
     _ = session.lifecycle.answer(.approve, isCodeRight: isCodeRight, at: now)
     return proof
   }
 
-  /// What is kept of it, so that it can be checked again later.
+  /// The kept form, so that the answer can be verified again later.
   func kept(with session: Session) -> KeptAnswer {
     func text(_ json: JSON) -> String { String(decoding: json.canonicallyEncoded(), as: UTF8.self) }
     let isProven = answer.answer == .approve && session.method == .device
@@ -74,7 +74,7 @@ struct SignedAnswer: Sendable {
 }
 
 extension Refusal {
-  /// Nil if the answer would be taken.
+  /// Nil if the answer would be accepted.
   fileprivate init?(_ prospect: SessionLifecycle.AnswerOutcome) {
     switch prospect {
     case .taken: return nil

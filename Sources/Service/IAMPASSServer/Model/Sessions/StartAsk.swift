@@ -5,28 +5,30 @@ struct StartAsk: Sendable {
   let user: String
   let starter: Starter
   let client: ClientAddress
-  /// Any of these will do.
+  /// The accepted methods. One of them is enough.
   let methods: [AuthenticationMethod]
-  /// The greatest length of the session, in seconds.
+  /// The longest time of the session, in seconds.
   let duration: Int64
-  /// What the phone shows.
+  /// The context that the phone shows.
   let context: SignInContext
-  /// Whether the computer sent a context. A computer that sends none does not know match codes, and would not show one.
+  /// Whether the computer sent a context. A computer without a context does not know match codes, and would not show
+  /// one.
   let hasContext: Bool
-  /// What the phone is to sign with the context; nil: the computer believes the service.
+  /// The challenge that the phone signs with the context; nil: the computer trusts the service.
   let challenge: ApprovalChallenge?
-  /// Drawn by the computer; nil: the service may draw one.
+  /// The match code that the computer chose; nil: the service may choose one.
   let matchCode: Secret?
   /// The boot of the computer, if it is signed.
   let boot: SignedBoot?
-  /// The computer wants an approval token: with this nonce, or empty without one. Nil: it wants none.
+  /// The nonce for an approval token, empty for a token without a nonce; nil: the computer does not want a token.
   var idTokenNonce: String?
-  /// Seconds that the request waits for its answer; nil, or if the application's are fewer: as long as its settings say.
+  /// How long the request waits for its answer, in seconds. If it is nil, or more than the application's setting, the
+  /// setting counts.
   var answerTime: Int64?
   /// The computer's name for this start, if it is signed.
   var name: StartName?
 
-  /// The id that its session has: if there is one already, this start was taken before. Nil: any that is new.
+  /// The id for its session. If that session exists, this start was already taken. Nil: any new id.
   var session: String? { name?.session(of: starter.credential?.id ?? starter.application.id) }
 
   var source: RequestSource { RequestSource(of: context, from: client, credential: starter.credential?.id) }

@@ -1,24 +1,24 @@
 import IAMPASSProtocol
 
-/// Whether what a computer asks for becomes a session, and if not, why. Pure: everything stored was gathered before.
+/// Decides whether a computer's request becomes a session, and if not, why. Pure: all stored data was read before.
 enum StartPolicy {
   enum Decision: Sendable {
     case start(StartTerms)
-    /// The same start was taken before, by this session, and its computer was not told.
+    /// The same start was already taken, as this session. Its computer did not get the reply.
     case goOn(Session, isRung: Bool)
     case refuse(Obstacle)
   }
 
-  /// Why no session is started.
+  /// Why a session is not started.
   enum Obstacle: Sendable {
-    /// It was revoked since its signature was checked.
+    /// The credential was revoked after its signature was checked.
     case credentialRevoked
     /// The application does not have such a user.
     case unknownUser
     case reason(Reason)
-    /// The phones have none of the methods, and their user could add one.
+    /// The phones have none of the methods, but their user could add one.
     case untrained([Training], user: Int64)
-    /// This request is open, and counts the one that it holds back.
+    /// This request is open, and counts the new one as held back.
     case openRequest(Session, user: Int64)
   }
 
@@ -63,41 +63,41 @@ enum StartPolicy {
   }
 }
 
-/// What is stored about the computer that asks and the user who is asked, in one consistent view.
+/// The data for ``StartPolicy``, made from a ``StartRecord`` at one time.
 struct StartFacts: Sendable {
   struct AskedUser: Sendable {
     let id: Int64
-    /// The live ones, the oldest first.
+    /// The user's live phones, oldest first.
     let phones: [AskedPhone]
-    /// Who may answer for the user, with their phone.
+    /// The locum who may answer for the user, with their phone.
     var locum: (Locum, phone: AskedPhone)? = nil
-    /// The user said of this source that it was somebody else.
+    /// Whether the user has reported this source as somebody else.
     let isSourceBlocked: Bool
     let hasTooManyDenials: Bool
-    /// The sessions that had not ended when last stored, the oldest first.
+    /// The sessions that had not ended when they were last stored, oldest first.
     let unended: [Session]
-    /// A match code that no terminal shows or showed just now: the computer's, or otherwise a drawn one. Nil if too few
-    /// are left, or if the computer's is not free.
+    /// A match code that is not in use and was not until just now: the computer's, or a random one. Nil if too few are
+    /// left, or if the computer's is not free.
     let freeCode: Secret?
-    /// The computer's code is not free, and another code may be.
+    /// Whether the computer's code is not free, but another code may be.
     let isCodeInUse: Bool
   }
 
   struct AskedPhone: Sendable {
     let id: String
-    /// The weakest first.
+    /// The phone's methods, weakest first.
     let methods: [AuthenticationMethod]
-    /// Those that its user can add.
+    /// The methods that the phone's user can add.
     let addable: [AuthenticationMethod]
-    /// It comes to know of requests by itself.
+    /// Whether the phone gets to know of requests by itself.
     let isRung: Bool
   }
 
   let isStarterUsable: Bool
   let settings: ApplicationSettings
-  /// Its credential was used with two marks, and the application holds such computers.
+  /// Whether the credential was used with two marks, and the application holds such computers.
   let isComputerHeld: Bool
-  /// Nil for a user that the application does not have, or if the starter is refused whoever is asked.
+  /// The user; nil if the application does not have the user, or if the starter is refused for all users.
   let user: AskedUser?
   /// The session with the id ``StartAsk/session``; nil if there is none.
   var begun: Session? = nil
@@ -106,28 +106,28 @@ struct StartFacts: Sendable {
 /// What a session is started with.
 struct StartTerms: Sendable, Equatable {
   let user: Int64
-  /// The strongest of what is asked for and what the phone can prove.
+  /// The strongest accepted method that the phone can prove.
   let method: AuthenticationMethod
-  /// Seconds.
+  /// The session's longest time in seconds.
   let duration: Int64
-  /// Seconds.
+  /// How long the request waits for its answer, in seconds.
   let answerTime: Int64
   let matchCode: Secret?
   let isRung: Bool
   /// The phones that are asked, with what each must prove; nil if the user has one phone.
   var asked: [String: AuthenticationMethod]? = nil
-  /// Whose phone is one of them, in the place of the user's own.
+  /// The administrator whose phone is one of them, in place of the user's own.
   var locum: Locum? = nil
 }
 
-/// Those of a user's phones that have one of the methods that will do.
+/// The user's phones that have one of the accepted methods.
 private struct AskedPhones {
-  /// The weakest first: a face is an app's word.
+  /// The methods, weakest first. Only an app vouches for a face.
   private static let strengths: [AuthenticationMethod] = [.acceptance, .facial, .device]
 
-  /// The strongest of each.
+  /// The strongest method of each phone.
   let methods: [String: AuthenticationMethod]
-  /// At least one comes to know of requests by itself.
+  /// Whether at least one phone gets to know of requests by itself.
   let areRung: Bool
 
   init(_ phones: [StartFacts.AskedPhone], for asked: [AuthenticationMethod]) {
@@ -136,12 +136,12 @@ private struct AskedPhones {
     areRung = able.contains { $0.0.isRung }
   }
 
-  /// Nil if no phone can be asked.
+  /// The strongest of these methods; nil if no phone can be asked.
   var strongest: AuthenticationMethod? { Self.strengths.last(where: methods.values.contains) }
 }
 
 extension Session {
-  /// Whether it is what this start made when it was sent before.
+  /// Whether this session was made by the same start.
   fileprivate func isStart(_ ask: StartAsk, of user: Int64) -> Bool {
     id == ask.session && application == ask.starter.application.id && credential == ask.starter.credential?.id
       && self.user == user && context == ask.context && challenge == ask.challenge

@@ -1,38 +1,38 @@
 import IAMPASSProtocol
 
-/// What is stored about the computer that asks and the user who is asked, in one consistent view. Nothing is judged:
-/// ``StartFacts`` does that.
+/// The stored data about the computer that asks and the user who is asked, from one consistent view. ``StartFacts``
+/// judges it.
 struct StartRecord: Sendable {
   struct AskedUser: Sendable {
     let id: Int64
-    /// The live ones, the oldest first.
+    /// The user's live phones, oldest first.
     let phones: [StartFacts.AskedPhone]
-    /// Who may answer for the user, if the computer can verify that; with their phone.
+    /// The locum who may answer for the user, if the computer can verify that, with their phone.
     let locum: (Locum, phone: StartFacts.AskedPhone)?
-    /// The user said of this source that it was somebody else, and the block lasts.
+    /// Whether the user has reported this source as somebody else, and the block lasts.
     let isSourceBlocked: Bool
-    /// The user's denials that ended after ``Denials/start(at:)``, the last first.
+    /// The user's denials that ended after ``Denials/start(at:)``, newest first.
     let denials: [Denials.Denial]
-    /// The sessions that had not ended when last stored, the oldest first.
+    /// The sessions that had not ended when they were last stored, oldest first.
     let unended: [Session]
     /// Match codes of sessions that ended after ``MatchCodesInUse/start(at:)``, the first to end first. Not read unless
     /// ``StartAsk/showsCode(under:)``.
     let endedCodes: [MatchCodesInUse.Ended]
   }
 
-  /// False for a host credential that was revoked.
+  /// Whether the starter may be used. False for a revoked host credential.
   let isStarterUsable: Bool
   let settings: ApplicationSettings
-  /// The computer may be a copy, and the application holds those.
+  /// Whether the computer may be a copy, and the application holds such computers.
   let isComputerHeld: Bool
-  /// Nil for a user that the application does not have, and if the starter may not ask.
+  /// The user; nil if the application does not have the user, or if the starter may not ask.
   let user: AskedUser?
-  /// The session that this start made when it was sent before; nil if there is none.
+  /// The session that the same start has already made; nil if there is none.
   var begun: Session? = nil
 }
 
 extension StartFacts {
-  /// What the record means for this request. A match code is drawn here.
+  /// Makes the facts for this request. A match code is chosen here.
   init(_ record: StartRecord, _ ask: StartAsk, at now: UnixTime) throws {
     isStarterUsable = record.isStarterUsable
     settings = record.settings
@@ -63,9 +63,9 @@ extension StartFacts.AskedUser {
 }
 
 extension StartAsk {
-  /// Whether a terminal will show a match code for it.
+  /// Whether a terminal will show a match code for this request.
   func showsCode(under settings: ApplicationSettings) -> Bool {
-    // A document's digest says more than digits, and nobody may be at a terminal.
+    // A document's digest proves more than digits, and there may be no terminal.
     guard !SignedDocument.isAsked(by: context) else { return false }
     guard !context.isWithoutCode else { return false }
     return matchCode != nil || settings.matchCodes != .off && hasContext

@@ -1,12 +1,12 @@
 import IAMPASSProtocol
 
-/// Methods that a computer asked for and a phone lacks: the phone is told so, and its user can add them. Nobody is told if
-/// another phone of the user has them.
+/// Methods that a computer requires and a phone lacks. The phone shows this, and its user can add them. If another
+/// phone of the user has them, this is not shown.
 struct Training: Sendable, Equatable {
   let phone: String
   let methods: [AuthenticationMethod]
 
-  /// Nil if the phone can add none of what was asked for.
+  /// Nil if the phone can add none of the required methods.
   ///
   /// - Parameter addable: see ``addable(mayVouchForFace:)``.
   init?(
@@ -17,12 +17,12 @@ struct Training: Sendable, Equatable {
     if methods.isEmpty { return nil }
   }
 
-  /// What a phone can add, the weakest first: a face only by an app that may vouch for it.
+  /// The methods that a phone can add, weakest first. Only an app that may vouch for a face can add that.
   static func addable(mayVouchForFace: Bool) -> [AuthenticationMethod] {
     mayVouchForFace ? [.facial, .device] : [.device]
   }
 
-  /// - Parameter asked: as stored. Words of a later version are left out.
+  /// - Parameter asked: the stored methods. Words of a later version are left out.
   static func left(
     _ asked: [String], having: [AuthenticationMethod], addable: [AuthenticationMethod]
   ) -> [AuthenticationMethod] {

@@ -1,11 +1,11 @@
 import IAMPASSProtocol
 
-/// A change of the list of users that a computer asks for, and what follows from what administrators' phones said. Pure.
+/// A change of the list of users that a computer asks for, and the decision from administrators' answers. Pure.
 struct UserChange: Sendable {
   enum Step: Sendable {
     case wait
     case refuse(Reason)
-    /// An administrator's phone approved it by this session, which nobody has used yet.
+    /// An administrator's phone has approved it by this session, which was not used yet.
     case perform(Session)
   }
 
@@ -14,7 +14,7 @@ struct UserChange: Sendable {
   let application: Application
   let challenge: ApprovalChallenge
 
-  /// Nil if there is no challenge for it.
+  /// Nil if no challenge can be made for it.
   init?(_ request: UserChangeRequest, of computer: HostCredential, in application: Application) {
     guard let challenge = request.challenge(for: computer.id) else { return nil }
     self.request = request
@@ -23,7 +23,7 @@ struct UserChange: Sendable {
     self.challenge = challenge
   }
 
-  /// As in the console: phones and links are the helpdesk's, too.
+  /// The least role for this change, as in the console: the helpdesk may change phones and links too.
   var leastRole: AdministratorRole {
     switch request.act {
     case .enroll: .helpdesk
@@ -31,13 +31,14 @@ struct UserChange: Sendable {
     }
   }
 
-  /// What the phone shows: the host is the credential's, and only the asker is the computer's word.
+  /// The context that the phone shows. The host comes from the credential, and only the asker's name from the computer.
   var context: SignInContext {
     SignInContext(
       host: computer.host, service: "users of \(application.name)", user: request.asker, command: request.text)
   }
 
-  /// Whether the service itself asked this, by these words: a sign-in's client names a challenge, too.
+  /// Whether the service itself has made this request: the challenge alone does not prove it, because a sign-in's
+  /// client names one too.
   ///
   /// - Parameter own: the id of the administrators' application.
   func isAsked(by session: Session, own: String) -> Bool {
@@ -46,14 +47,14 @@ struct UserChange: Sendable {
   }
 
   /// - Parameters:
-  ///   - asks: the requests on phones, of which each is about this change.
-  ///   - administrators: the users whose role is enough, now.
+  ///   - asks: the requests to phones, which are all about this change.
+  ///   - administrators: the users whose role is sufficient now.
   static func next(_ asks: [Session], administrators: Set<Int64>) -> Step {
-    // Nobody stands in for an administrator.
+    // A locum cannot answer for an administrator.
     let valid = asks.filter { ask in
       (ask.user.map(administrators.contains) ?? false) && (ask.answeredBy == nil || ask.answeredBy != ask.locum?.phone)
     }
-    // One denial counts for all, and an approval was used up by the computer that is told so.
+    // One denial counts for all. An approval is used up when the computer gets it.
     if valid.contains(where: { [.denied, .notMe].contains($0.lifecycle.ending) }) { return .refuse(.changeDenied) }
     if valid.contains(where: { $0.lifecycle.ending == .wrongCode }) { return .refuse(.changeCodeWrong) }
     if let approved = valid.first(where: { $0.lifecycle.status == .active }) { return .perform(approved) }

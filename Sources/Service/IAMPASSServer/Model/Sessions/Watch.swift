@@ -3,7 +3,7 @@ import NIOPosix
 import Synchronization
 
 extension ChangeBoard {
-  /// What one held request waits on. It ends when it is dropped.
+  /// The wait of one held request. It ends when it is released.
   final class Watch: Sendable {
     private let signal: Signal
     private let release: @Sendable () -> Void
@@ -15,10 +15,10 @@ extension ChangeBoard {
 
     deinit { release() }
 
-    /// No more waiting: the client has gone.
+    /// Ends the wait, because the client has gone.
     func abandon() { signal.finish() }
 
-    /// Why a wait is over.
+    /// Why a wait has ended.
     enum Wake: Sendable {
       /// Something may have changed.
       case change
@@ -27,15 +27,15 @@ extension ChangeBoard {
       case end
     }
 
-    /// Returns at the next change, after `milliseconds`, or at once when there is nothing more to wait for. One task waits
-    /// at a time.
+    /// Returns at the next change, after `milliseconds`, or at once if the wait has ended. Only one task may wait at a
+    /// time.
     ///
     /// - Returns: false at the end.
     func wait(milliseconds: Int64) async -> Bool { await wake(milliseconds: milliseconds) != .end }
 
-    /// The same, and says why.
+    /// Waits as ``wait(milliseconds:)`` does, and returns why the wait is over.
     func wake(milliseconds: Int64) async -> Wake {
-      // Thousands wait: a task of its own for the time would cost each of them a kilobyte.
+      // Thousands of requests wait. A task for each one's time would cost a kilobyte each.
       let timer = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: .milliseconds(max(milliseconds, 0))) {
         [signal] in signal.tellTime()
       }
@@ -46,7 +46,7 @@ extension ChangeBoard {
 }
 
 extension ChangeBoard.Watch {
-  /// One signal says as much as many: look again.
+  /// A signal to look again. Several signals count as one.
   final class Signal: Sendable {
     fileprivate typealias Wake = ChangeBoard.Watch.Wake
 
@@ -56,7 +56,7 @@ extension ChangeBoard.Watch {
       var isFinished = false
       var waiter: CheckedContinuation<Wake, Never>?
 
-      /// Why whoever waits is woken; nil if nothing has happened.
+      /// Why the waiting task is woken; nil if there was no event.
       var wake: Wake? { isGiven ? .change : isTimeUp ? .time : isFinished ? .end : nil }
     }
 
@@ -66,7 +66,7 @@ extension ChangeBoard.Watch {
 
     fileprivate func tellTime() { change { $0.isTimeUp = true } }
 
-    /// A signal that was given before is still taken.
+    /// Ends the wait. An earlier signal is still taken.
     func finish() { change { $0.isFinished = true } }
 
     /// Waits for a signal, and takes it.

@@ -1,5 +1,5 @@
-/// How often the service looks at what time has changed.
+/// How often the service does its housekeeping.
 enum HousekeepingPace {
-  /// How often the service looks at the time when nobody asks, in seconds. Whoever asks does not wait for it.
+  /// The time between two housekeeping runs, in seconds. Requests do not wait for it.
   static let interval: Int64 = 20
 }

@@ -1,15 +1,14 @@
 import Glibc
 
-/// The clocks of the machine that the storage is on.
+/// The clocks of the computer with the storage.
 public struct MachineClocks: Sendable {
-  /// Names the time from one start of the machine to the next; nil if the kernel does not tell.
+  /// The name of the time from one boot of the computer to the next; nil if the kernel does not give one.
   let bootID: @Sendable () -> String?
-  /// Milliseconds since that start, suspended or not. Nobody can set this clock.
+  /// Milliseconds since the boot, suspended or not. This clock cannot be set.
   let sinceBoot: @Sendable () -> Int64
-  /// Unix time, which people and the network set.
+  /// Unix time, which people and the network can set.
   let wall: @Sendable () -> UnixTime
-  /// Milliseconds for which `sinceBoot` stands still, since the clock that it comes from was set back; 0 for a clock that
-  /// nobody can set.
+  /// Milliseconds for which `sinceBoot` stands still, because its clock was set back; 0 for a clock that cannot be set.
   let standstill: @Sendable () -> Int64
 
   init(

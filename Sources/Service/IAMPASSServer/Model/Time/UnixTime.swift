@@ -1,7 +1,7 @@
 import Glibc
 
-/// A point in time that outlives a restart: milliseconds since 1970. By the wall clock, or in the service's own time,
-/// which nobody can set: see ``StorageClock``.
+/// A point in time that is valid after a restart: milliseconds since 1970. It is by the wall clock, or in service time,
+/// which cannot be set: see ``StorageClock``.
 public struct UnixTime: Sendable, Comparable, Hashable {
   public let milliseconds: Int64
 
@@ -16,7 +16,7 @@ public struct UnixTime: Sendable, Comparable, Hashable {
     UnixTime(milliseconds: self.milliseconds + milliseconds)
   }
 
-  /// Such as `2027-01-15T08:00:00Z` (RFC 3339), in UTC.
+  /// The time in UTC, such as `2027-01-15T08:00:00Z` (RFC 3339).
   public var text: String {
     var time = time_t(seconds)
     var parts = tm()
@@ -27,8 +27,8 @@ public struct UnixTime: Sendable, Comparable, Hashable {
     }
   }
 
-  /// Reads what ``text`` writes, or its date alone, which is the beginning of that day. Nil for anything else, and for
-  /// a day or an hour that does not exist.
+  /// Parses the form of ``text``, or a date alone, which is the beginning of that day. Nil for other texts, and for a
+  /// day or an hour that does not exist.
   public init?(text: String) {
     let whole = text.utf8.count == 10 ? text + "T00:00:00Z" : text
     let numbers = whole.split { "-T:Z".contains($0) }.compactMap { Int32($0) }
@@ -37,14 +37,14 @@ public struct UnixTime: Sendable, Comparable, Hashable {
     (parts.tm_year, parts.tm_mon, parts.tm_mday) = (numbers[0] - 1_900, numbers[1] - 1, numbers[2])
     (parts.tm_hour, parts.tm_min, parts.tm_sec) = (numbers[3], numbers[4], numbers[5])
     self.init(seconds: Int64(timegm(&parts)))
-    // timegm(3) makes the 31st of February a day of March, and there are other spellings of numbers.
+    // timegm(3) turns the 31st of February into a day of March, and numbers have other spellings.
     guard self.text == whole else { return nil }
   }
 
-  /// Milliseconds from `earlier` to here; negative where `earlier` is later.
+  /// Milliseconds from `earlier` to here; negative if `earlier` is later.
   public func milliseconds(since earlier: UnixTime) -> Int64 { milliseconds - earlier.milliseconds }
 
-  /// The wall clock's, which people and the network set: not for anything that ends or is forgotten.
+  /// The wall clock's time, which people and the network can set. Do not use it for deadlines or ages.
   @Sendable public static func now() -> UnixTime {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
