@@ -19,7 +19,7 @@ public struct ServerCommand: AsyncParsableCommand {
 
   public init() {}
 
-  /// To be called before ``main()``, while there is one thread.
+  /// Prepares the process. Call it before ``main()``, while there is one thread.
   public static func prepare() {
     // libdispatch asks for threads of other priorities, which a confined service may not have, and logs each refusal.
     setenv("LIBDISPATCH_LOG", "NO", 0)
@@ -48,7 +48,7 @@ public struct ServerCommand: AsyncParsableCommand {
         }
       }
     } catch  where exitCode(for: error) == .success {
-      // Help, versions and completions: the library would not look whether they are written.
+      // Help, versions and completions: the library would not check that they were written.
       try Output.say(fullMessage(for: error))
     }
   }

@@ -38,7 +38,7 @@ struct ApplicationCreate: AsyncParsableCommand {
     try await explaining {
       let storage = try place.openedOrMade()
       do {
-        // First: what fails once there is a secret must take it back.
+        // This is first: a failure after the secret was made would have to undo it.
         let server = try await storage.publicAddress()
         let application = try await storage.createApplication(named: name, matchCodes: matchCode, at: storage.now())
         let credential = NewCredential(id: application.id, secret: application.secret, server: server, host: nil)
@@ -54,11 +54,11 @@ struct ApplicationCreate: AsyncParsableCommand {
 
 /// The only place that shows a new secret: as lines of a file, or as JSON.
 enum CredentialLines {
-  /// Prints it. If that fails, the secret is lost, and `takeBack` undoes what was made with it.
+  /// Prints it. If that fails, the secret is lost, and `takeBack` undoes the change.
   static func show(
     _ credential: NewCredential, id: String, json: Bool, takeBack: () async throws -> Void
   ) async throws {
-    // Otherwise a reader that is gone would end the process before that.
+    // Otherwise a closed pipe would end the process before that.
     signal(SIGPIPE, SIG_IGN)
     let text = json ? String(decoding: credential.json.encoded(), as: UTF8.self) : credential.text
     guard let failure = Output.write([text]) else { return }
@@ -127,7 +127,7 @@ struct ApplicationSet: AsyncParsableCommand {
 
 enum YesNo: String, CaseIterable, ExpressibleByArgument { case yes, no }
 
-/// Who may say that a user's face was recognized.
+/// What may vouch for a recognized face.
 enum FaceVouchers: String, CaseIterable, ExpressibleByArgument { case off, apps }
 
 struct ApplicationList: AsyncParsableCommand {
@@ -155,8 +155,7 @@ extension ListedApplication {
   }
 }
 
-/// For `setup` alone, which writes the administrator's file first: a setup that was broken off goes on with the same
-/// secret.
+/// Only for `setup`, which writes the administrator's file first. An interrupted setup goes on with the same secret.
 struct ApplicationTake: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "take", abstract: "Make an application with the id and the secret in standard input's two lines.",

@@ -19,7 +19,7 @@ struct HostCredentialOptions: ParsableArguments {
 
   @OptionGroup var place: DatabaseOptions
 
-  /// Runs `work` on the storage; its refusals are told with these names.
+  /// Runs `work` on the storage. Messages about its refusals have these names.
   func managing<Value>(
     name: String = "", host: String = "", isOpenID: Bool = false, _ work: (any OperatorStore) async throws -> Value
   ) async throws -> Value {
@@ -55,7 +55,7 @@ struct HostCredentialCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await options.managing(name: name, host: host) { storage in
-      // First: what fails once there is a secret must take it back.
+      // This is first: a failure after the secret was made would have to undo it.
       let server = try await storage.publicAddress()
       let credential = try await storage.createHostCredential(
         named: name, host: host, of: options.application, at: storage.now())

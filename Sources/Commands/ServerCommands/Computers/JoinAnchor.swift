@@ -5,17 +5,17 @@ import HostSystem
 import IAMPASSProtocol
 import IAMPASSServer
 
-/// By what computers that join know the service.
+/// The certificate by which joining computers recognize the service.
 struct JoinAnchor {
-  /// Bytes; a chain with its key has a few thousand.
+  /// The greatest size of the file in bytes. A chain with its key has a few thousand.
   private static let greatestFile = 1_048_576
 
   let kind: JoinCode.Anchor
   let digest: [UInt8]
 
   /// - Parameters:
-  ///   - certificate: a file; nil: the one of the settings.
-  ///   - settings: the packaged service's.
+  ///   - certificate: the certificate's file; nil: the one in the settings.
+  ///   - settings: the settings file of the packaged service.
   init(certificate: String?, settings: String) throws(CommandProblem) {
     let path: String
     if let certificate { path = certificate } else { path = try Self.configured(in: settings) }
@@ -29,7 +29,8 @@ struct JoinAnchor {
       kind = .certificate
       digest = Digest.sha256(own)
     } else {
-      // A service's certificate that is not its own authority ends soon, and with it all that was joined.
+      // A certificate that is not self-signed expires soon, and computers that know only this one would lose the
+      // service.
       guard chain.count > 1 || Self.isSelfSigned(path) else { throw .authorityNotShown(path) }
       kind = .authority
       digest = Digest.sha256(last)
@@ -49,13 +50,13 @@ struct JoinAnchor {
   }
 
   private static func isSelfSigned(_ path: String) -> Bool {
-    // X509_V_FLAG_CHECK_SS_SIGNATURE is what makes openssl look at its own signature.
+    // X509_V_FLAG_CHECK_SS_SIGNATURE makes openssl check the certificate's own signature.
     Program.run(["/usr/bin/openssl", "verify", "-check_ss_sig", "-CAfile", path, path])?.status == 0
   }
 }
 
 extension JoinCodeMaker {
-  /// - Parameter certificate: the file of what the service shows. openssl looks at it, on a thread of its own.
+  /// - Parameter certificate: the file of the service's certificate. openssl reads it, on its own thread.
   init(certificate: String) {
     self.init { (secret) throws(Problem) in
       let found: Result<JoinAnchor, CommandProblem> = await withCheckedContinuation { continuation in

@@ -54,7 +54,7 @@ struct JoinCodeCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      // As root, before the data's owner takes over.
+      // This is done as root, before the process becomes the data's owner.
       let anchor = try JoinAnchor(certificate: certificate, settings: settingsFile)
       let storage = try place.existing()
       var address = url

@@ -3,10 +3,10 @@ import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 
-/// A code as it is handed over, this one time.
+/// A join code as it is shown once.
 struct NewJoinCode {
   let id: String
-  /// What is typed on a computer.
+  /// The command to type on a computer.
   let command: String
 
   static func make(

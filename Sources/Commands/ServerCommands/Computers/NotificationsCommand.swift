@@ -29,9 +29,9 @@ struct NotificationsCommand: AsyncParsableCommand {
       }
     }
 
-    /// Stores the settings that `make` makes of files, and says so.
+    /// Stores the settings that `make` reads from files, and prints it.
     func set(_ make: () throws -> NotificationSettings) async throws {
-      // First: a bad file needs no database to be told.
+      // This is first: a bad file can be reported without the database.
       let settings = try await explaining { try make() }
       try await managing { try await $0.setNotifications(settings, of: application, at: $0.now()) }
       try Output.say("\(DisplayText.sanitized(application)) rings apps through \(settings.service.name)")

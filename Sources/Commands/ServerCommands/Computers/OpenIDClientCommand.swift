@@ -31,7 +31,7 @@ struct OpenIDClientCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await options.managing(name: name, host: shown, isOpenID: true) { storage in
-      // First: what fails once there is a secret must take it back.
+      // This is first: a failure after the secret was made would have to undo it.
       let issuer = try await storage.publicAddress()
       let (client, secret) = try await storage.createOpenIDClient(
         named: name, shown: shown, of: options.application, at: storage.now())

@@ -2,21 +2,21 @@ import CommandSupport
 import Glibc
 import IAMPASSProtocol
 
-/// The service's applications, as its own user sees them: root does not open a database that others can write.
+/// The service's applications, read as its own user: root does not open a database that others can write.
 struct ServiceApplications {
-  /// Seconds; a large database is opened in less.
+  /// The longest wait in seconds. A large database is opened in less.
   private static let patience: Int64 = 60
 
   /// The names of all applications, the service's own included.
   let names: Set<String>
-  /// Whether there is one for computers.
+  /// Whether there is an application for computers.
   let hasOne: Bool
 
-  /// - Parameter data: the data directory; it may not be there yet.
+  /// - Parameter data: the data folder, which may not exist yet.
   init(data: String) throws(CommandProblem) {
     let list = ["application", "list", "--json", "--data", data]
     var done = try Self.run(list)
-    // A setup that was killed leaves a database half made, and an update of the package one of the version before.
+    // A killed setup leaves an incomplete database, and an update of the package leaves one of the previous version.
     if done.status == EX_CONFIG {
       let migrated = try Self.run(["database", "migrate", "--data", data])
       guard migrated.status == 0 else { throw CommandProblem(ofCommand: migrated) }
@@ -33,16 +33,16 @@ struct ServiceApplications {
     hasOne = names.contains { $0 != SetupCommand.administrators }
   }
 
-  /// Makes the application with this id and secret; done again, it changes nothing.
+  /// Makes the application with this id and secret. A second call changes nothing.
   ///
-  /// - Returns: why the service did not take it; nil if it did.
-  /// - Throws: if that is not known. The service may have it.
+  /// - Returns: why the service did not accept it; nil if it did.
+  /// - Throws: if that is not known. The service may have the application.
   static func take(_ name: String, id: String, secret: String, data: String) throws(CommandProblem) -> CommandProblem? {
     let done = try run(["application", "take", "--data", data, "--", name], input: "\(id)\n\(secret)\n")
     return done.status == 0 ? nil : CommandProblem(ofCommand: done)
   }
 
-  /// This program again, which becomes the data directory's owner.
+  /// Runs this program again, which becomes the data folder's owner.
   private static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
     guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
     defer { free(program) }

@@ -3,12 +3,12 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// A file with a key that an administrator hands over once.
+/// Reads a file with a key that an administrator gives once.
 enum SettingFile {
-  /// In bytes: many times a certificate with its chain.
+  /// The greatest size in bytes: many times a certificate with its chain.
   private static let limit = 64 * 1_024
 
-  /// The file's bytes. A pipe or a device is refused: it could be silent for ever.
+  /// The file's bytes. A pipe or a device is refused, because reading it could block for ever.
   static func read(_ path: String) throws(CommandProblem) -> [UInt8] {
     do throws(FileError) {
       let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)

@@ -33,7 +33,7 @@ struct AuditCommand: AsyncParsableCommand {
       """)
   var answers = false
 
-  /// Entries that are read at a time.
+  /// The entries that are read at a time.
   private static let portion = 1_000
 
   func validate() throws {
@@ -53,7 +53,7 @@ struct AuditCommand: AsyncParsableCommand {
     }
   }
 
-  /// The id after which to print.
+  /// The id of the entry after which to print.
   private func beginning(in storage: any OperatorStore) async throws -> Int64 {
     if after > 0, try await storage.auditEntries(after: after - 1, limit: 1).isEmpty {
       throw CommandProblem.noAuditEntry(after)

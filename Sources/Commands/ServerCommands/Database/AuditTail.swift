@@ -2,17 +2,17 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// Prints what comes to the audit, until its reader is gone.
+/// Prints new entries of the audit, until the output is closed.
 struct AuditTail {
   private static let interval = Duration.seconds(1)
-  /// Milliseconds for which the database may fail: a failover of PostgreSQL takes less.
+  /// How long the database may fail, in milliseconds. A failover of PostgreSQL takes less.
   private static let patience: Int64 = 60_000
 
   /// The id of the newest entry that was printed.
   var last: Int64
 
   /// - Parameter print: prints the entries after an id, and moves the id on with each portion that is printed.
-  /// - Throws: what `print` throws: a ``CommandProblem`` at once, and anything else once it lasts for a minute.
+  /// - Throws: the errors of `print`: a ``CommandProblem`` at once, and others once they last for a minute.
   mutating func follow(_ print: (inout Int64) async throws -> Void) async throws {
     var failingSince: MonotonicInstant?
     while !Self.hasLostReader {
@@ -33,8 +33,8 @@ struct AuditTail {
     }
   }
 
-  /// Whether nobody reads the pipe or the socket that is standard output. Without that, the next entry would tell, and
-  /// it may not come for hours.
+  /// Whether the reader of standard output has closed it. Otherwise only the next entry would show it, which may not
+  /// come for hours.
   private static var hasLostReader: Bool {
     var entry = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     return poll(&entry, 1, 0) > 0 && entry.revents & Int16(POLLERR | POLLHUP) != 0

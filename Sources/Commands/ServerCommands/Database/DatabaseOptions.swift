@@ -3,8 +3,8 @@ import CommandSupport
 import Glibc
 import IAMPASSServer
 
-/// Which database a command works on: a directory's, or PostgreSQL's; for root, the packaged service's if neither is
-/// given.
+/// The database that a command uses: that of a data folder, or PostgreSQL. For root it is the packaged service's if
+/// neither is given.
 struct DatabaseOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The service's data directory (default for root: the packaged service's).", valueName: "dir"),
@@ -29,7 +29,7 @@ struct DatabaseOptions: ParsableArguments {
     }
   }
 
-  /// A service that begins may be making the tables at this moment: asks again for two seconds.
+  /// Tries again for two seconds: a starting service may be making the tables just now.
   private static func onceMade<Storage>(_ open: () throws -> Storage) throws -> Storage {
     for _ in 0..<20 {
       do { return try open() } catch let error as StorageError {
@@ -50,27 +50,28 @@ struct DatabaseOptions: ParsableArguments {
     }
   }
 
-  /// Which one it is; from now on this process may reach it.
+  /// The database. From now on this process may use it.
   private func found() throws -> PackagedDatabase {
     if let database { return .postgreSQL(url: database, passwordFile: nil) }
     let place = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find()
     switch place {
     case .folder(let path): try ActingUser.become(ownerOf: path)
     case .postgreSQL(_, let passwordFile):
-      // As the service: its database and the file with the password may know that user alone.
+      // The process becomes the service's user: only that user may have access to the database and to the password
+      // file.
       try ActingUser.become(ownerOf: PackagedDatabase.usualFolder)
       if let passwordFile { setenv("PGPASSFILE", passwordFile, 0) }
     }
     return place
   }
 
-  /// The same, or a new one in a directory that was given and has none; the operator is told so.
+  /// The same, or a new database in a given folder without one. The operator gets a notice.
   func openedOrMade() throws -> any OperatorStore {
     guard let data else { return try existing() }
     try ActingUser.become(ownerOf: data)
     guard try !SQLiteStorage.isThere(in: data) else { return try existing() }
     let storage = try SQLiteStorage(folder: data)
-    // A mistyped directory would be one more service, which nothing asks.
+    // A mistyped folder would be another service, which is not in use.
     Notice.tell("there was no database in \(data): made a new one")
     return storage
   }

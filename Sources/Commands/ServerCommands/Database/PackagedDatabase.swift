@@ -1,13 +1,13 @@
 import CommandSupport
 import Glibc
 
-/// Where the packaged service keeps everything: what root's commands work on unless they are told another place.
+/// The packaged service's database, which root's commands use by default.
 enum PackagedDatabase: Sendable, Equatable {
   case folder(String)
-  /// - Parameter passwordFile: as the unit's `PGPASSFILE`.
+  /// - Parameter passwordFile: the unit's `PGPASSFILE`.
   case postgreSQL(url: String, passwordFile: String?)
 
-  /// The package's data directory, whose owner is the service's user.
+  /// The package's data folder. It belongs to the service's user.
   static let usualFolder = "/var/lib/iampass-server"
   /// The value of a property that systemd prints.
   private static let argumentsBegin = "argv[]="
@@ -18,14 +18,14 @@ enum PackagedDatabase: Sendable, Equatable {
     return geteuid() == 0 && stat(usualFolder, &found) == 0 && found.st_mode & S_IFMT == S_IFDIR
   }
 
-  /// - Throws: if the unit's database cannot be known.
+  /// - Throws: if the unit's database is not known.
   static func find() throws(CommandProblem) -> PackagedDatabase {
     guard ServiceUnit.isThere else { return .folder(usualFolder) }
     guard let shown = ServiceUnit(name: SetupPlaces.usualUnit).command else { throw .unitNotKnown }
     return try of(shown)
   }
 
-  /// - Parameter shown: what systemctl(1) shows of `ExecStart` and `Environment`.
+  /// - Parameter shown: systemctl(1)'s output for `ExecStart` and `Environment`.
   static func of(_ shown: String) throws(CommandProblem) -> PackagedDatabase {
     let lines = shown.split(separator: "\n")
     guard let line = lines.last(where: { $0.hasPrefix("ExecStart=") }),
@@ -40,7 +40,7 @@ enum PackagedDatabase: Sendable, Equatable {
     return .folder(try value(of: "--data", in: words) ?? usualFolder)
   }
 
-  /// Nil if the unit is not there.
+  /// Nil if the unit does not exist.
   private static func arguments(in line: String) -> [String]? {
     let parts = line.split(separator: " ").map(String.init)
     guard let first = parts.firstIndex(where: { $0.hasPrefix(argumentsBegin) }) else { return nil }
@@ -53,7 +53,7 @@ enum PackagedDatabase: Sendable, Equatable {
       if word == option, place + 1 < words.count { found = words[place + 1] }
       if word.hasPrefix(option + "=") { found = String(word.dropFirst(option.count + 1)) }
     }
-    // systemd puts the value of a variable in its place only when it starts the service.
+    // systemd replaces variables only when it starts the service.
     guard found?.contains("$") != true else { throw .unitNotKnown }
     return found
   }

@@ -77,7 +77,7 @@ struct AdministratorSign: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      // Before this process becomes another user.
+      // This is done before the process becomes another user.
       let key = try recoveryKey.map(Self.key)
       let storage = try place.existing()
       guard let key else { return try await sign(storage) }
@@ -104,7 +104,7 @@ struct AdministratorSign: AsyncParsableCommand {
     try Output.say(SigningText.lines(of: next.set))
   }
 
-  /// Returns if somebody agrees, or nobody is to be asked.
+  /// Returns if the user agrees, or if no question is needed.
   private func ask() throws {
     guard !yes else { return }
     guard let questions = SetupQuestions(isAsked: true) else { throw CommandProblem.nobodyAgrees }
@@ -156,7 +156,7 @@ struct AdministratorRecoveryKey: AsyncParsableCommand {
       let name = try await wait.administrator(administrator)
       let key: RecoveryKey
       do { key = try RecoveryKey.generate() } catch { throw CommandProblem.recoveryKeyNotMade }
-      // Shown first: a key that counts, and that nobody has seen, would be worse than none.
+      // The key is shown first: a valid key that was never shown would be worse than none.
       try Output.say([
         "The recovery key, which is shown this one time:", "  " + key.exposedText,
         "Its words, which the phone shows: " + PhoneKeys(publicKey: key.publicKey.text, credential: nil).words,
@@ -171,7 +171,7 @@ struct AdministratorRecoveryKey: AsyncParsableCommand {
   }
 }
 
-/// What is told of signatures.
+/// Texts about signatures.
 enum SigningText {
   static func lines(of set: AdministratorSet) -> [String] {
     ["administrators, number \(set.number):"]
@@ -184,7 +184,7 @@ enum SigningText {
       }
   }
 
-  /// What is not signed; empty if everything is, or nothing has to be.
+  /// Lines about unsigned changes; empty if there are none.
   static func unsigned(_ state: SigningState, at now: UnixTime) -> [String] {
     guard state.set != nil else { return [] }
     let administrators =

@@ -3,18 +3,18 @@ import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 
-/// Has the service ask an administrator's phone for a signature, and waits for it.
+/// Makes the service ask an administrator's phone for a signature, and waits for it.
 struct SignatureWait {
-  /// Milliseconds between two looks.
+  /// The time between two looks, in milliseconds.
   private static let interval: Int64 = 250
-  /// Seconds until a service that runs has taken an order.
+  /// How long a running service may take to accept an order, in seconds.
   private static let orderTime: Int64 = 10
-  /// Seconds until a phone that was asked has answered: longer than any request is open.
+  /// How long a phone may take to answer, in seconds. It is longer than any request is open.
   private static let answerTime: Int64 = 660
 
   let storage: any OperatorStore
 
-  /// Whose phone signs: the one who is named, or the only one who can.
+  /// The administrator whose phone signs: the named one, or the only one who can.
   func administrator(_ named: String?) async throws -> String {
     let state = try await storage.signingState()
     guard let set = state.set else { throw CommandProblem.noAdministratorSet }
@@ -81,7 +81,7 @@ extension CommandProblem {
     message: "this is not a recovery key", hint: "it begins with IRK1; look for a letter that is mistyped or missing",
     exitCode: EX_DATAERR)
 
-  /// Nil for a document that was signed, or needs no signature.
+  /// Nil if the document was signed or needs no signature.
   init?(_ outcome: DocumentOutcome, by administrator: String) {
     let name = DisplayText.sanitized(administrator)
     switch outcome {

@@ -30,10 +30,10 @@ struct UserListOptions: ParsableArguments {
     }
   }
 
-  /// Shows the link by which a user's phone registers.
+  /// Shows a link to register a user's phone.
   ///
-  /// - Parameter isFurther: also for a further phone, if the user may have one.
-  /// - Returns: false, without a link, if the user may not have a further phone.
+  /// - Parameter isFurther: whether to allow another phone if the user may have one.
+  /// - Returns: false, without a link, if the user may not have another phone.
   func invite(_ name: String, isFurther: Bool = false, _ storage: any OperatorStore) async throws -> Bool {
     guard
       let code = try await storage.invitation(
@@ -136,7 +136,7 @@ struct UserLink: AsyncParsableCommand {
 }
 
 extension CommandProblem {
-  /// - Parameter known: the applications that are there.
+  /// - Parameter known: the names of existing applications.
   init(_ refusal: UserListRefusal, application: String, known: [String] = []) {
     switch refusal {
     case .unknownApplication: self.init(ApplicationRefusal.nameUnknown, name: application, known: known)

@@ -9,7 +9,7 @@ struct UserSign: AsyncParsableCommand {
     commandName: "sign", abstract: "Have an administrator's phone sign the list of users.",
     discussion: "Computers take changes only then, if they have joined by a code that names administrators.")
 
-  /// Changes that are printed.
+  /// The most changes that are printed.
   private static let shownChanges = 50
 
   @Argument(help: "The application's name or id (default: all).") var application: String?

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 import IAMPASSServer
 import Logging
 
-/// A log of one JSON object a line, on standard error: `time`, `level`, `message`, and the metadata's names.
+/// A log with one JSON object on each line, on standard error: `time`, `level`, `message`, and the metadata's names.
 struct JSONLog: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level = .info
@@ -25,7 +25,7 @@ struct JSONLog: LogHandler {
       + all.sorted { $0.key < $1.key }.map { key, value in
         JSON.Member(fixed.contains(key) ? "metadata_" + key : key, .string("\(value)"))
       }
-    // One write a line, so that lines of several threads do not mix.
+    // There is one write for each line, so that lines of several threads do not mix.
     let line = JSON.object(members).encoded() + [UInt8(ascii: "\n")]
     _ = write(STDERR_FILENO, line, line.count)
   }

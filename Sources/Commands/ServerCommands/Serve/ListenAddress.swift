@@ -3,10 +3,10 @@ import IAMPASSServer
 
 /// `ADDRESS:PORT`, with an IPv6 address in brackets.
 struct ListenAddress: Sendable {
-  /// As the option gave it.
+  /// The text of the option.
   let text: String
   let host: String
-  /// 0 takes a free one.
+  /// The port; 0 takes a free one.
   let port: Int
 
   init(_ text: String) throws(CommandProblem) {
@@ -25,7 +25,7 @@ struct ListenAddress: Sendable {
     self.port = Int(port)
   }
 
-  /// Whether only this computer itself can connect.
+  /// Whether only this computer can connect.
   var isLoopback: Bool { host == "localhost" || PeerAddress(host)?.isLoopback == true }
 
   /// The host as a URL spells it.

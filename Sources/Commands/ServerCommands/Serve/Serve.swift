@@ -120,7 +120,7 @@ struct Serve: AsyncParsableCommand {
   @Option(help: ArgumentHelp("text, or json: one object a line.", valueName: "format"))
   var logFormat = LogFormat.text
 
-  /// How long a start waits for the check of the whole database, with what a crash has left: see `ServiceUnit`.
+  /// How long a start waits for the check of the whole database after a crash: see `ServiceUnit`.
   private static let longestCheck = Duration.seconds(5)
 
   func validate() throws {
@@ -175,12 +175,12 @@ struct Serve: AsyncParsableCommand {
     if !ProcessLimits.forbidDumps() { logger.warning("core dumps could not be forbidden: they would hold secrets") }
     // By default SIGHUP would end the service, and it may come before the service listens.
     signal(SIGHUP, SIG_IGN)
-    // A client that goes away while it is written to must not end the service.
+    // A client that closes its connection must not end the service.
     signal(SIGPIPE, SIG_IGN)
   }
 
-  /// After a stop in order the whole file is checked while the service runs. Otherwise it is checked now, unless that takes
-  /// too long: a computer that crashed may have damaged it, or somebody put another one there.
+  /// Opens the storage. After a clean stop the whole file is checked while the service runs. Otherwise it is checked
+  /// now, unless that takes too long: a crash may have damaged it, or the file may have been replaced.
   private func openStorage(
     in data: String, _ logger: Logger
   ) async throws -> (storage: SQLiteStorage, isChecked: Bool) {
@@ -223,7 +223,7 @@ struct Serve: AsyncParsableCommand {
     return (service, storage, isChecked ? nil : storage)
   }
 
-  /// A proxy shows computers a certificate of its own.
+  /// The maker of join codes. Behind a proxy, computers see the proxy's own certificate.
   private var joinCodes: JoinCodeMaker {
     trustedProxy.isEmpty ? JoinCodeMaker(certificate: tlsCert) : .none
   }

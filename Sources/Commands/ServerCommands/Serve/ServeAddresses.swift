@@ -39,7 +39,7 @@ struct ServeAddresses: Sendable {
 }
 
 extension PushContact {
-  /// What `--push-contact` says; nil without it.
+  /// The value of `--push-contact`; nil without it.
   init?(ofOption text: String?) throws(CommandProblem) {
     guard let text else { return nil }
     guard let contact = PushContact(text) else { throw .badPushContact(text) }
@@ -48,7 +48,7 @@ extension PushContact {
 }
 
 extension PushProxy {
-  /// What `--push-proxy` says; nil without it.
+  /// The value of `--push-proxy`; nil without it.
   init?(ofOption text: String?) throws(CommandProblem) {
     guard let text else { return nil }
     guard let proxy = PushProxy(text) else { throw .badPushProxy(text) }

@@ -5,37 +5,38 @@ import IAMPASSServer
 import Logging
 import ProgramPages
 
-/// The service at work: its listeners and housekeeping, from the start until a signal stops them.
+/// The running service: its listeners and housekeeping, from the start until a signal stops them.
 struct ServerRun: Sendable {
-  /// Seconds. The packaged unit waits longer than this for the end.
+  /// The longest drain delay in seconds. The packaged unit waits longer than this for the end.
   static let longestDrainDelay: Int64 = 60
-  /// Seconds for the replies at work.
+  /// The time for running replies, in seconds.
   private static let drainTime = 1.0
-  /// Bytes. TLS keeps three times as much for each connection, and uses little of it.
+  /// The size in bytes from which the allocator maps separate blocks. TLS keeps three times as much for each
+  /// connection, and uses little of it.
   private static let largeBlock = 16_384
-  /// Seconds between two looks for memory that the kernel can have back.
+  /// The time between two returns of free memory to the kernel, in seconds.
   private static let heapInterval = 30
-  /// Seconds after the drain delay in which the service has stopped, whatever hangs.
+  /// How long after the drain delay the service has stopped in any case, in seconds.
   private static let stopTime: Int64 = 3
 
   let service: SignInService
   let storage: any OperatorStore
-  /// The file that is to be checked while the service runs; nil if there is nothing to do.
+  /// The storage whose file must be checked while the service runs; nil if it was checked.
   let unchecked: SQLiteStorage?
-  /// Where the next start sees that this service has stopped in order; nil with PostgreSQL.
+  /// The note of a clean stop for the next start; nil with PostgreSQL.
   let cleanStop: CleanStop?
   let tls: TLSFiles
   /// The file of the certificate, for the log.
   let certificate: String
   let addresses: ServeAddresses
-  /// Seconds between the signal and the drain, for proxies that look at `/readyz` from time to time.
+  /// The time between the signal and the drain, in seconds, for proxies that read `/readyz` from time to time.
   let drainDelay: Int64
   let keptTimes: KeptTimes
   let logger: Logger
   private let systemd = SystemdNotice()
 
-  /// Returns or throws when the service no longer serves. A signal ends the process, and a newer server's change of the
-  /// database that this one cannot work with.
+  /// Runs until the service ends or fails. A signal ends the process, and so does a newer server's change of the
+  /// database.
   func run() async throws {
     iampass_map_large_blocks(Self.largeBlock)
     let server = HTTPServer(service: service, listener: addresses.main, logger: logger)
@@ -64,16 +65,16 @@ struct ServerRun: Sendable {
     stopIfOutdated(following, server, background)
     try await serving.value
     following.cancel()
-    // Its log has said why.
+    // The reason was logged.
     if let refusal = await following.value { _exit(CommandProblem(refusal).exitCode) }
   }
 
-  /// What goes on beside the listeners.
+  /// The tasks besides the listeners.
   private struct Background {
     let cancels: [@Sendable () -> Void]
     let checking: Task<Void, Never>
 
-    /// The check lets go of the file at once.
+    /// Ends the tasks. The check releases the file at once.
     func end() async {
       for cancel in cancels { cancel() }
       checking.cancel()
@@ -100,7 +101,7 @@ struct ServerRun: Sendable {
         group.addTask { try await listen(with: metrics, on: address) }
       }
       defer { group.cancelAll() }
-      // If one of them cannot listen, the other does not go on alone.
+      // If one of them cannot listen, the other ends too.
       try await group.next()
     }
   }
@@ -155,7 +156,7 @@ struct ServerRun: Sendable {
     }
   }
 
-  /// Tells systemd again and again that requests are served, to the end of the process.
+  /// Sends systemd signs of life while requests are served, until the process ends.
   private func showLife(of server: HTTPServer) {
     guard let pause = systemd.pause else { return }
     Task {
@@ -167,8 +168,8 @@ struct ServerRun: Sendable {
     }
   }
 
-  /// Thousands of connections that begin at once leave much memory behind: handshakes and first requests lie between
-  /// what stays.
+  /// Returns free memory to the kernel. Thousands of connections that begin at once fragment the heap with handshakes
+  /// and first requests.
   private func giveBackHeap() async {
     while !Task.isCancelled {
       try? await Task.sleep(for: .seconds(Self.heapInterval))
@@ -200,7 +201,7 @@ struct ServerRun: Sendable {
 
   private func renewOnSignal(_ signals: sending Signals) {
     Task {
-      // A source without an owner hears nothing.
+      // A source without an owner gets no events.
       defer { withExtendedLifetime(signals) {} }
       for await _ in signals.arrivals where tls.renew(logger: logger) == .unchanged {
         logger.notice("the certificate has not changed", metadata: ["file": "\(certificate)"])
@@ -239,15 +240,15 @@ struct ServerRun: Sendable {
     }
   }
 
-  /// The listeners end with the process. If they were cancelled, NIO would trap on a connection that has just come, and
-  /// an idle client could delay them for seconds.
+  /// Stops the service. The listeners end with the process. If they were cancelled, NIO would trap on a new connection,
+  /// and an idle client could delay them for seconds.
   private func stop(_ server: HTTPServer, _ background: Background, exitCode: Int32) async {
     await server.drain(seconds: Self.drainTime)
     await background.end()
-    // Everything that was said is on the disk.
+    // Everything that was confirmed is on the disk.
     do {
       try storage.close()
-      // What is damaged is not to be served again.
+      // A damaged file must not be served again without a check.
       if !service.isFileDamaged { cleanStop?.leave() }
     } catch {
       logger.notice("the next start checks the whole database", metadata: ["error": "\(error)"])
@@ -255,9 +256,10 @@ struct ServerRun: Sendable {
     _exit(exitCode)
   }
 
-  /// The kernel's timer ends the process, even if every thread hangs. What was said is on the disk.
+  /// Makes the kernel's timer end the process, even if every thread hangs. Everything that was confirmed is on the
+  /// disk.
   ///
-  /// - Parameter end: ends it with its exit status.
+  /// - Parameter end: ends the process with its exit code.
   private func endAnyway(after seconds: Int64, _ end: @escaping @convention(c) (Int32) -> Void) {
     signal(SIGALRM, end)
     alarm(UInt32(seconds))

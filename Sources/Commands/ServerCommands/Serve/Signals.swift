@@ -2,9 +2,9 @@ import CommandSupport
 import Dispatch
 import Glibc
 
-/// Signals as something to wait for. After `init`, none is lost: a handler writes each to a pipe at once.
+/// Waits for signals. After `init` none is lost, because a handler writes each to a pipe at once.
 ///
-/// Dispatch's own source of signals would not do: it hears of them only some time after it was resumed.
+/// Dispatch's own source of signals does not serve: it gets them only some time after it was resumed.
 struct Signals {
   let arrivals: AsyncStream<Void>
   private let source: any DispatchSourceRead
@@ -37,11 +37,11 @@ struct Signals {
   /// Returns when one of the signals comes, at once if one came since `init`.
   func first() async {
     for await _ in arrivals { break }
-    // A source without an owner hears nothing.
+    // A source without an owner gets no events.
     withExtendedLifetime(source) {}
   }
 
-  /// The same, but waits `seconds` at most.
+  /// The same, but waits at most `seconds`.
   func first(within seconds: Int64) async {
     let arrivals = arrivals
     await withTaskGroup { group in
@@ -54,11 +54,11 @@ struct Signals {
   }
 }
 
-/// The writing end for each signal, stored before its handler is set. A Swift array could allocate, which a handler must
-/// not.
+/// The write end of the pipe for each signal, stored before its handler is set. A Swift array could allocate, which a
+/// handler must not do.
 nonisolated(unsafe) private let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
 
-/// What a handler may call is listed in signal-safety(7).
+/// signal-safety(7) lists the functions that a handler may call.
 private let remember: @convention(c) (Int32) -> Void = { number in
   let kept = errno
   var byte: UInt8 = 0

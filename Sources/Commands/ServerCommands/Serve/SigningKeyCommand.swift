@@ -11,7 +11,7 @@ struct SigningKeyCommand: AsyncParsableCommand {
   struct Options: ParsableArguments {
     @OptionGroup var place: DatabaseOptions
 
-    /// Prints the keys that `work` gives, the newest first.
+    /// Prints the keys that `work` gives, newest first.
     func print(_ work: (any OperatorStore) async throws -> [PublishedKey]) async throws {
       let keys = try await explaining { try await work(try place.existing()) }
       try Output.say(keys.map { "\($0.id)  made=\($0.madeAt.text)  \(Self.text(of: $0.use))" })

@@ -1,26 +1,26 @@
 import Glibc
 
-/// What systemd is told of the service, by sd_notify(3)'s protocol: a datagram of lines. Without systemd nothing is said.
+/// Notices to systemd, by sd_notify(3)'s protocol: a datagram of lines. Without systemd nothing is sent.
 ///
-/// The service has no other use for libsystemd.
+/// libsystemd is not used, because the service needs nothing else of it.
 struct SystemdNotice: Sendable {
-  /// Seconds for a systemd that does not read.
+  /// The longest wait for systemd to read, in seconds.
   private static let patience = 5
 
-  /// A path; with @ at its beginning the name of an abstract socket.
+  /// The socket's path; with @ at its beginning the name of an abstract socket.
   private let place: String?
-  /// The pause between two signs of life; nil: systemd waits for none.
+  /// The pause between two signs of life; nil if systemd does not want any.
   let pause: Duration?
 
   init() {
     place = Self.variable("NOTIFY_SOCKET")
     let time = Self.variable("WATCHDOG_USEC").flatMap(Int64.init) ?? 0
-    // The variables may be another process's, whose child this is.
+    // The variables may be for a parent process.
     let isOurs = Self.variable("WATCHDOG_PID").map { $0 == "\(getpid())" } ?? true
     pause = place != nil && isOurs && time > 0 ? .microseconds(time / 3) : nil
   }
 
-  /// Requests are answered from now on.
+  /// Tells systemd that requests are answered from now on.
   func ready(_ status: String) { say("READY=1\nSTATUS=\(status)") }
 
   func stopping(_ status: String) { say("STOPPING=1\nSTATUS=\(status)") }

@@ -1,7 +1,7 @@
 import IAMPASSServer
 import Logging
 
-/// A log for people, on standard error, as Swift's own is; but what a value holds makes no field of its own.
+/// A log for people on standard error, like Swift's own. But a value cannot add fields.
 struct TextLog: LogHandler {
   var metadata: Logger.Metadata = [:]
   var logLevel: Logger.Level = .info
@@ -20,7 +20,7 @@ struct TextLog: LogHandler {
     if let error = event.error { all["error"] = "\(error)" }
     var quoted = event
     quoted.error = nil
-    // Whole: a hint may be long.
+    // The value is not cut, because a hint may be long.
     quoted.metadata = all.mapValues { Logger.MetadataValue.string(FieldText.quoted("\($0)", limit: .max)) }
     lines.log(event: quoted)
   }

@@ -2,22 +2,22 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// certbot's files of one certificate, and the hook by which it tells of a renewal.
+/// certbot's files of one certificate, and the hook that it runs after a renewal.
 struct CertbotFiles: Sendable {
-  /// Below certbot's folder; programs there run after each renewal (certbot's manual, --deploy-hook).
+  /// The hook's path below certbot's folder. Programs there run after each renewal (certbot's manual, --deploy-hook).
   private static let hookPath = "renewal-hooks/deploy/iampass-server"
 
   private let root: String
-  /// The folder of the certificate: `/etc/letsencrypt/live/NAME`.
+  /// The certificate's folder, such as `/etc/letsencrypt/live/NAME`.
   let folder: String
 
-  /// - Parameter root: certbot's folder, `/etc/letsencrypt`.
+  /// - Parameter root: certbot's folder, such as `/etc/letsencrypt`.
   init(root: String, name: PublicName) {
     self.root = root
     folder = "\(root)/live/\(name.text)"
   }
 
-  /// - Parameter folder: of the certificate.
+  /// - Parameter folder: the certificate's folder.
   init(root: String, folder: String) {
     self.root = root
     self.folder = folder
@@ -27,10 +27,10 @@ struct CertbotFiles: Sendable {
   var key: String { folder + "/privkey.pem" }
   var hook: String { "\(root)/\(Self.hookPath)" }
 
-  /// certbot has no certificate for the name unless this is there.
+  /// Whether certbot has a certificate for the name.
   var isThere: Bool { access(chain, F_OK) == 0 }
 
-  /// Writes the hook, which has the renewed certificate copied and shown.
+  /// Writes the hook, which copies the renewed certificate and makes the service load it.
   func writeHook() throws(CommandProblem) {
     let text = """
       #!/bin/sh

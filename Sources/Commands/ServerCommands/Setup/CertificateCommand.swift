@@ -10,7 +10,7 @@ struct CertificateCommand: AsyncParsableCommand {
 }
 
 struct CertificateRenew: AsyncParsableCommand {
-  /// Seconds before the authority's end from which each renewal says so: a year.
+  /// How long before the authority's end each renewal warns, in seconds: a year.
   private static let authorityWarning: Int64 = 365 * 86_400
 
   static let configuration = CommandConfiguration(
@@ -67,7 +67,7 @@ struct CertificateRenew: AsyncParsableCommand {
     try reload()
   }
 
-  /// The service looks at its files every 30 seconds anyway.
+  /// Makes the service load its files. It reads them every 30 seconds anyway.
   private func reload() throws {
     guard ServiceUnit.isThere else { return }
     _ = try ServiceUnit(name: places.unit).reload()

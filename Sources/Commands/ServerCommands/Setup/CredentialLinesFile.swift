@@ -1,7 +1,7 @@
 import CommandSupport
 import HostSystem
 
-/// The file of an application's credential, root's alone, which manages its users and phones.
+/// The file of an application's credential, which manages its users and phones. Only root can read it.
 struct CredentialLinesFile: Sendable, Equatable {
   private static let greatestFile = 4_096
 
@@ -13,9 +13,9 @@ struct CredentialLinesFile: Sendable, Equatable {
     self.secret = secret
   }
 
-  /// What the file at `path` has; nil if there is no file.
+  /// Reads the file at `path`; nil if there is no file.
   ///
-  /// - Throws: for a file of others, or without id and secret: it is not overwritten.
+  /// - Throws: for a file of another owner, or without id and secret. Such a file is not overwritten.
   init?(path: String) throws(CommandProblem) {
     let bytes: [UInt8]
     do { bytes = try SecureFile.read(path, privacy: .secret, limit: Self.greatestFile) } catch {
@@ -36,7 +36,7 @@ struct CredentialLinesFile: Sendable, Equatable {
       }
       if parts.count == 2 { values[parts[0]] = parts[1] }
     }
-    // A base64 text may end with the sign that separates names from values.
+    // A base64 text may end with `=`, which also separates names from values.
     guard let id = values["application_id"], let secret = values["application_secret"], !id.isEmpty, !secret.isEmpty
     else { return nil }
     self.init(id: id, secret: secret)

@@ -3,15 +3,15 @@ import Glibc
 
 /// Where the service's certificate comes from.
 enum CertificateChoice: Sendable, Equatable {
-  /// An authority of the service's own.
+  /// The service's own authority.
   case own
-  /// Files that the administrator keeps up to date.
+  /// Files that the administrator renews.
   case files(certificate: String, key: String)
-  /// certbot's, from this folder.
+  /// certbot's files in this folder.
   case certbot(folder: String)
 }
 
-/// What the settings say now. A setup changes only what it is asked to change.
+/// The present settings. A setup changes only what it is asked to change.
 struct CurrentSetup: Sendable, Equatable {
   let publicURL: String?
   let pushContact: String?
@@ -24,7 +24,7 @@ struct CurrentSetup: Sendable, Equatable {
   /// Nil before the first setup: the pair of the first start is in use.
   let certificate: CertificateChoice?
 
-  /// - Throws: for settings that setup could not write back right.
+  /// - Throws: for settings that setup could not write back correctly.
   init(_ settings: ServiceSettings, folder: SetupFolder) throws(CommandProblem) {
     do {
       publicURL = try settings.option(.publicURL)
@@ -50,7 +50,7 @@ struct CurrentSetup: Sendable, Equatable {
     }
   }
 
-  /// - Throws: for an address with a path, which only an administrator's own settings have.
+  /// - Throws: for an address with a path, which setup does not write.
   private static func name(in url: String) throws(CommandProblem) -> PublicName {
     let bare = url.hasSuffix("/") ? String(url.dropLast()) : url
     let scheme = "https://"

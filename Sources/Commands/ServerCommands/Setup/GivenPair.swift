@@ -3,7 +3,7 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// A certificate and key that the administrator has, as files.
+/// A certificate and key in files of the administrator.
 struct GivenPair: Sendable {
   private static let greatestFile = 1_048_576
   /// Folders that the packaged service does not see (`ProtectHome=` and `PrivateTmp=` in its unit).
@@ -13,9 +13,9 @@ struct GivenPair: Sendable {
   let key: [UInt8]
   let certificate: TLSCertificate
 
-  /// Reads both, and tells what keeps the service or its clients from using them.
+  /// Reads both files. Throws if the service or its clients could not use them.
   ///
-  /// - Parameter now: Unix seconds.
+  /// - Parameter now: the time in Unix seconds.
   init(certificate path: String, key keyPath: String, for name: PublicName, at now: Int64) throws(CommandProblem) {
     chain = try Self.bytes(of: path)
     key = try Self.bytes(of: keyPath)
@@ -30,7 +30,7 @@ struct GivenPair: Sendable {
     self.certificate = certificate
   }
 
-  /// Why the packaged service would not see the file; nil if nothing in its unit hides it.
+  /// The folder of the file that the packaged service's unit hides; nil if it hides none.
   static func hiddenFolder(of path: String) -> String? {
     hidden.first { path == $0 || path.hasPrefix($0 + "/") }
   }

@@ -2,13 +2,13 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// The files of a setup's folder as they were before it, to be put back.
+/// The files of a setup's folder before the setup, to be restored.
 struct KeptFiles {
   struct File {
     let path: String
     let mode: UInt32
     let isForService: Bool
-    /// Nil: it was not there.
+    /// The file's bytes; nil if it did not exist.
     let bytes: [UInt8]?
   }
 
@@ -16,8 +16,8 @@ struct KeptFiles {
 }
 
 extension SetupFolder {
-  /// In the order in which they are put back: if that is broken off, the next authority is there, and a change of
-  /// authority begins from the start.
+  /// Reads the files, in the order in which they are restored. If that is interrupted, the next authority is there, and
+  /// a change of authority begins from the start.
   func keep() throws(CommandProblem) -> KeptFiles {
     let kinds: [(path: String, mode: UInt32, isForService: Bool)] = [
       (nextAuthorityKey, 0o600, false), (nextAuthorityFile, 0o644, false), (changeNote, 0o644, false),
@@ -37,7 +37,7 @@ extension SetupFolder {
         guard unlink(file.path) == 0 else { throw CommandProblem(FileError(.system(errno), path: file.path)) }
         continue
       }
-      // Between two keys there is no certificate, as in a change.
+      // As in a change, there is no certificate while the key is replaced.
       if file.path == authorityKey { unlink(authority) }
       try Self.write(bytes, to: file.path, mode: file.mode, group: file.isForService ? group : nil)
     }

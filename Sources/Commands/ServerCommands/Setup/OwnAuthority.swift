@@ -1,27 +1,27 @@
 import CLibcrypto
 import Glibc
 
-/// An authority of the service's own, which signs for one name: whoever gets its key can stand in for this service, and
-/// for nothing else that computers and phones know.
+/// The service's own authority, which may sign for one name only. A thief of its key can impersonate this service, but
+/// no other server.
 struct OwnAuthority: Sendable {
-  /// Seconds: ten years. Computers and phones learn of another one by hand.
+  /// The authority's lifetime in seconds: ten years. Computers and phones must be given a new one by hand.
   static let lifetime: Int64 = 3_650 * 86_400
-  /// Seconds: 397 days. Browsers refuse certificates of more than 398 days.
+  /// The certificate's lifetime in seconds: 397 days. Browsers refuse more than 398 days.
   static let leafLifetime: Int64 = 397 * 86_400
-  /// Seconds by which a certificate begins earlier than now: clocks of phones may be behind.
+  /// How much before now a certificate begins, in seconds: clocks of phones may be behind.
   static let allowance: Int64 = 3_600
 
   let certificate: TLSCertificate
   let key: TLSKey
 
-  /// - Parameter now: Unix seconds.
+  /// - Parameter now: the time in Unix seconds.
   static func made(
     for name: PublicName, by key: TLSKey, at now: Int64
   ) throws(CertificateError) -> OwnAuthority {
-    // RFC 5280 §4.2.1.10: a constraint on one kind of name says nothing of the other kinds.
+    // RFC 5280 §4.2.1.10: a constraint on one kind of name does not restrict the other kinds.
     let constraint =
       name.isAddress
-      // A top-level domain that never has names (RFC 6761 §6.4).
+      // A top-level domain without names (RFC 6761 §6.4).
       ? "permitted;\(name.constraint),permitted;DNS:invalid"
       : "permitted;\(name.constraint),excluded;IP:0.0.0.0/0.0.0.0,excluded;IP:\(PublicName.allIPv6)"
     let draft = try CertificateDraft(
@@ -34,10 +34,10 @@ struct OwnAuthority: Sendable {
     return OwnAuthority(certificate: certificate, key: key)
   }
 
-  /// A certificate for the service's key, which ends with the authority at the latest. It is tried as a client would try
-  /// it: one that clients refuse is not returned.
+  /// Makes a certificate for the service's key, which ends with the authority at the latest. It is verified as clients
+  /// do. Throws if clients would refuse it.
   func leaf(for name: PublicName, key: TLSKey, at now: Int64) throws(CertificateError) -> TLSCertificate {
-    // libcrypto would hold an address alone against the constraint on DNS names.
+    // libcrypto would check an address in the common name against the constraint on DNS names.
     let draft = try CertificateDraft(
       subject: name.isAddress ? "Sign-in service at \(name.text)" : name.text, key: key, issuer: certificate,
       from: now - Self.allowance,
@@ -57,7 +57,7 @@ struct OwnAuthority: Sendable {
 extension PublicName {
   fileprivate static let allIPv6 = "0:0:0:0:0:0:0:0/0:0:0:0:0:0:0:0"
 
-  /// As libcrypto's texts of extensions spell it (x509v3_config(5)).
+  /// The name in libcrypto's form for extensions (x509v3_config(5)).
   fileprivate var alternativeName: String { (isAddress ? "IP:" : "DNS:") + text }
 
   fileprivate var constraint: String {
@@ -69,13 +69,13 @@ extension PublicName {
 
 /// A certificate that is not signed yet.
 private final class CertificateDraft {
-  /// Bytes; RFC 5280 §4.1.2.2 allows 20.
+  /// The length of a serial number in bytes. RFC 5280 §4.1.2.2 allows 20.
   private static let serialLength = 16
 
   private let draft: OpaquePointer
   private let issuer: OpaquePointer
 
-  /// - Parameter issuer: nil: itself.
+  /// - Parameter issuer: nil: it is self-signed.
   init(
     subject: String, key: TLSKey, issuer: TLSCertificate? = nil, from begin: Int64, to end: Int64
   ) throws(CertificateError) {
@@ -92,7 +92,7 @@ private final class CertificateDraft {
 
   deinit { X509_free(draft) }
 
-  /// - Parameter value: as x509v3_config(5) spells it.
+  /// - Parameter value: the value in the form of x509v3_config(5).
   func add(_ kind: Int32, _ value: String) throws(CertificateError) {
     var context = X509V3_CTX()
     X509V3_set_ctx(&context, issuer, draft, nil, nil, 0)
@@ -109,7 +109,7 @@ private final class CertificateDraft {
   private static func setSerial(of draft: OpaquePointer) -> Bool {
     var bytes = [UInt8](repeating: 0, count: serialLength)
     guard RAND_bytes(&bytes, Int32(bytes.count)) == 1 else { return false }
-    // Positive, and as long as it says.
+    // The number must be positive and must not begin with a zero byte.
     bytes[0] = bytes[0] & 0x7F | 0x40
     guard let number = BN_bin2bn(bytes, Int32(bytes.count), nil) else { return false }
     defer { BN_free(number) }
@@ -117,7 +117,7 @@ private final class CertificateDraft {
   }
 
   private static func set(_ subject: String, asNameOf draft: OpaquePointer) -> Bool {
-    // A common name has 64 characters at most (RFC 5280, appendix A.1); clients go by the other names.
+    // A common name has at most 64 characters (RFC 5280, appendix A.1). Clients use the alternative names.
     let common = Array(subject.utf8.prefix(64))
     return X509_NAME_add_entry_by_NID(
       X509_get_subject_name(draft), NID_commonName, MBSTRING_UTF8, common, Int32(common.count), -1, 0) == 1

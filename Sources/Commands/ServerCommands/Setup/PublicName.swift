@@ -1,17 +1,17 @@
 import Glibc
 
-/// The name by which computers and phones know the service: a DNS name, or a numeric address.
+/// The service's name for computers and phones: a DNS name or a numeric address.
 struct PublicName: Sendable, Equatable {
-  /// Bytes of a whole name, and of one of its parts (RFC 1035 §2.3.4).
+  /// The greatest length of a name in bytes (RFC 1035 §2.3.4).
   private static let greatestLength = 253
   private static let greatestPart = 63
 
-  /// In lower case, without brackets.
+  /// The name in lower case, without brackets.
   let text: String
-  /// A numeric address: phones cannot open pages at it with their screen lock.
+  /// Whether it is a numeric address. Phones cannot use their screen lock on pages at an address.
   let isAddress: Bool
 
-  /// - Returns: nil if the text is neither. Names outside ASCII must have their `xn--` form.
+  /// - Returns: nil if the text is neither a name nor an address. Names outside ASCII must have their `xn--` form.
   init?(_ text: String) {
     let bare = text.hasPrefix("[") && text.hasSuffix("]") ? String(text.dropFirst().dropLast()) : text
     let lower = bare.lowercased()
@@ -26,7 +26,7 @@ struct PublicName: Sendable, Equatable {
     }
   }
 
-  /// As a URL spells it.
+  /// The name in a URL.
   var urlHost: String { text.contains(":") ? "[\(text)]" : text }
 
   private static func isAddress(_ text: String) -> Bool {
@@ -37,7 +37,7 @@ struct PublicName: Sendable, Equatable {
   private static func isName(_ text: String) -> Bool {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     guard text.utf8.count <= greatestLength, let last = parts.last else { return false }
-    // A number at the end would be read as an address that is cut off.
+    // A name with a number at its end would be read as an incomplete address.
     return parts.allSatisfy(isPart) && !last.utf8.allSatisfy { (0x30...0x39).contains($0) }
   }
 

@@ -1,5 +1,5 @@
-/// `/etc/default/iampass-server`, as systemd reads it (`EnvironmentFile=` in systemd.exec(5)). Comments and what is not
-/// set here stay as they are.
+/// `/etc/default/iampass-server`, as systemd reads it (`EnvironmentFile=` in systemd.exec(5)). Comments and other
+/// settings do not change.
 struct ServiceSettings: Sendable, Equatable {
   /// The settings that setup knows.
   enum Key: String, Sendable {
@@ -20,9 +20,9 @@ struct ServiceSettings: Sendable, Equatable {
 
   var text: String { lines.map { $0 + "\n" }.joined() }
 
-  /// The value in force: the last one, without its quotes; nil if nothing sets it, or sets it to nothing.
+  /// The value in force: the last one, without its quotes; nil if it is not set, or is empty.
   ///
-  /// - Throws: for a value with quotes inside, escapes or a continued line, which setup would not write back right.
+  /// - Throws: for a value with quotes inside, escapes or a continued line, which setup would not write back correctly.
   func value(_ key: Key) throws(SettingNotPlain) -> String? {
     guard let place = place(of: key) else { return nil }
     var value = Self.trimmed(lines[place].drop { $0 != "=" }.dropFirst())
@@ -46,7 +46,7 @@ struct ServiceSettings: Sendable, Equatable {
     }
   }
 
-  /// Takes away every line that sets it: the unit's own value is in force again.
+  /// Removes every line that sets it, so that the unit's own value applies.
   mutating func remove(_ key: Key) { lines.removeAll { Self.sets(key, $0) } }
 
   /// The options of `serve` that setup knows.
@@ -69,7 +69,7 @@ struct ServiceSettings: Sendable, Equatable {
     return found
   }
 
-  /// Puts the option in front of the others.
+  /// Sets the option, before the others.
   mutating func set(_ option: Option, to value: String) throws(SettingNotPlain) {
     var others: [String] = []
     var isValue = false
@@ -99,7 +99,7 @@ struct ServiceSettings: Sendable, Equatable {
   }
 }
 
-/// A setting that setup does not change, since it could read it wrong.
+/// A setting that setup does not change, because it could misread it.
 struct SettingNotPlain: Error, Sendable, Equatable {
   let key: ServiceSettings.Key
 }

@@ -3,10 +3,10 @@ import Glibc
 import HostSystem
 import IAMPASSServer
 
-/// What is to be set up: from options, from the settings that are there, and from the terminal. All of it was looked at:
-/// nothing is written before that.
+/// The values to set up: from options, present settings and the terminal. All of them were checked, and nothing was
+/// written before.
 struct SetupAnswers {
-  /// The application that is made if there is none yet.
+  /// The name of the application that is made if there is none yet.
   private static let usualApplication = "office"
   private static let secondQuestion = "Second administrator's name, if the first one's phone gets lost (Enter: none): "
 
@@ -16,23 +16,23 @@ struct SetupAnswers {
   let consoleURL: String
   /// As `--push-contact`; nil: the public address is the contact.
   let pushContact: PushContact?
-  /// As `--push-proxy`; nil: push services are reached directly.
+  /// The value of `--push-proxy`; nil: push services are reached directly.
   let pushProxy: PushProxy?
   let listen: ListenAddress
   let certificate: CertificateChoice
-  /// What the service shows; nil if its own authority makes it.
+  /// The administrator's certificate; nil if the own authority makes one.
   let given: GivenPair?
-  /// An application to make or to confirm; nil: none was asked for, and there is one.
+  /// An application to make or to confirm; nil if none was requested and there already is one.
   let application: (name: String, secretFile: String)?
   let administrators: [String]
 
   init(_ command: SetupCommand, _ current: CurrentSetup, _ questions: SetupQuestions?) throws(CommandProblem) {
     let places = command.places
     listen = try ListenAddress(command.listen ?? current.listen ?? Self.usualListen)
-    // An image may be made for another computer, once it was tried.
+    // An image may be made for another computer, whose address cannot be tested here.
     if command.starts || listen.text != current.listen { try Self.check(listen, places) }
     name = try Self.name(command, current, questions)
-    // What is there stays, unless it was asked to be another.
+    // The present values stay, unless others were requested.
     let isSame = command.name == nil && command.listen == nil
     publicURL = isSame ? current.publicURL ?? Self.url(name, listen) : Self.url(name, listen)
     consoleURL = current.consoleURL ?? publicURL
@@ -45,12 +45,12 @@ struct SetupAnswers {
     administrators = try Self.administrators(command, known, questions)
   }
 
-  /// Whether Apple's push service takes the contact that it is told.
+  /// Whether Apple's push service accepts the contact.
   var ringsIPhones: Bool {
     PushContact.isPublic(host: pushContact.map(\.host) ?? (name.isAddress ? nil : name.text))
   }
 
-  /// For an administrator to agree to.
+  /// The summary that an administrator must confirm.
   var summary: [String] {
     let source =
       switch certificate {
@@ -65,7 +65,7 @@ struct SetupAnswers {
     ].compactMap { $0 } + administrators.map { "administrator  \($0)" }
   }
 
-  /// All addresses, also on a computer without IPv6.
+  /// All addresses, even on a computer without IPv6.
   private static var usualListen: String {
     let descriptor = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
     guard descriptor >= 0 else { return "0.0.0.0:443" }
@@ -86,7 +86,7 @@ struct SetupAnswers {
     return try questions.answer("Public name of the service, such as iampass.example.org: ", resolved)
   }
 
-  /// A name that this computer finds: others then find it too, unless only its own files have it.
+  /// A name that this computer can look up. Others then can too, unless only this computer's own files have it.
   private static func resolved(_ text: String) throws(CommandProblem) -> PublicName {
     guard let name = PublicName(text) else { throw .badName(text) }
     guard !name.isAddress else { return name }
@@ -97,7 +97,7 @@ struct SetupAnswers {
     return name
   }
 
-  /// Tries to listen there. The service itself may do so already.
+  /// Tests whether the service could listen there. The service itself may already listen.
   private static func check(_ listen: ListenAddress, _ places: SetupPlaces) throws(CommandProblem) {
     guard listen.port != 0 else { throw .badListen(listen.text) }
     guard let obstacle = ListenProbe.obstacle(listen, forServiceOf: try places.account().user) else { return }
@@ -124,7 +124,7 @@ struct SetupAnswers {
     return (name, file)
   }
 
-  /// A file's name for the application's.
+  /// A file name made from the application's name.
   private static func plainFile(_ name: String) -> String {
     let isPlain = name.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x41...0x5A).contains($0) || (0x61...0x7A).contains($0) || $0 == UInt8(ascii: "-")
@@ -132,7 +132,8 @@ struct SetupAnswers {
     return isPlain ? name : "iampass-application"
   }
 
-  /// A second one is asked for: without the phone of the only one, nobody but root here could do anything.
+  /// Asks for administrators. A second one is recommended: if the only one's phone is lost, only root could make
+  /// changes.
   private static func administrators(
     _ command: SetupCommand, _ known: ServiceApplications, _ questions: SetupQuestions?
   ) throws(CommandProblem) -> [String] {
@@ -165,7 +166,7 @@ extension SetupAnswers {
       return .files(certificate: try absolute(certificate), key: try absolute(key))
     }
     if let known = current.certificate {
-      // certbot's folder goes with the name.
+      // certbot's folder depends on the name.
       if case .certbot = known, command.name != nil { return .certbot(folder: certbot.folder) }
       return known
     }
@@ -192,13 +193,13 @@ extension SetupAnswers {
     guard let found = realpath(path, nil) else { throw CommandProblem(FileError(.missing, path: path)) }
     free(found)
     guard !path.hasPrefix("/") else { return path }
-    // Links stay: a renewal may change what they lead to.
+    // Links are not resolved: a renewal may change their targets.
     guard let folder = getcwd(nil, 0) else { throw CommandProblem(FileError(.system(errno), path: path)) }
     defer { free(folder) }
     return String(cString: folder) + "/" + path
   }
 
-  /// Reads and judges the files; nil if the own authority makes the certificate.
+  /// Reads and checks the files; nil if the own authority makes the certificate.
   private static func given(
     _ choice: CertificateChoice, _ name: PublicName, _ places: SetupPlaces
   ) throws(CommandProblem) -> GivenPair? {

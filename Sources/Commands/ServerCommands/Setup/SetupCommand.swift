@@ -73,7 +73,7 @@ struct SetupCommand: AsyncParsableCommand {
     if let secretFile, !secretFile.hasPrefix("/") { throw ValidationError("--secret-file takes a path from /") }
   }
 
-  /// Whether systemd is to start the service. It does not run while an image is built.
+  /// Whether systemd must start the service. It does not run while an image is built.
   var starts: Bool { !noStart && ServiceUnit.isThere }
 
   func run() async throws {
@@ -91,7 +91,7 @@ struct SetupCommand: AsyncParsableCommand {
       SetupInterruption.endsTelling()
       let change = try await work.tell()
       SetupInterruption.endsNothing()
-      // After every other step.
+      // This comes after all other steps.
       try change?.empty()
     }
   }

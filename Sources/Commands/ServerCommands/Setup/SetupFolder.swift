@@ -3,10 +3,10 @@ import Glibc
 import HostSystem
 import IAMPASSProtocol
 
-/// `/etc/iampass-server`: the certificates that setup makes or copies. Each file is whole at any time, so that a setup
-/// that was broken off goes on where it stopped.
+/// `/etc/iampass-server`: the certificates that setup makes or copies. Each file is complete at any time, so that an
+/// interrupted setup can continue.
 struct SetupFolder: Sendable {
-  /// Bytes; a chain with its key has a few thousand.
+  /// The greatest size of a file in bytes. A chain with its key has a few thousand.
   private static let greatestFile = 1_048_576
 
   let path: String
@@ -19,30 +19,31 @@ struct SetupFolder: Sendable {
   }
 
   var ownFolder: String { path + "/own" }
-  /// For computers and phones.
+  /// The authority's certificate, for computers and phones.
   var authority: String { ownFolder + "/authority.pem" }
-  /// Root's alone.
+  /// The authority's key. Only root can read it.
   var authorityKey: String { ownFolder + "/authority.key" }
-  /// The authority that is to follow, and its key.
+  /// The next authority's certificate and key.
   var nextAuthorityFile: String { ownFolder + "/next-authority.pem" }
   var nextAuthorityKey: String { ownFolder + "/next-authority.key" }
-  /// The service's key, and its certificate by the own authority. In one file, so that they change together.
+  /// The service's key, and its certificate by the own authority. They are in one file, so that they change together.
   var ownPair: String { ownFolder + "/service.pem" }
-  /// The same, of certbot.
+  /// The service's key and certificate by certbot.
   var certbotPair: String { path + "/certbot.pem" }
 
   /// The key of the pair that the first start makes.
   var firstKey: String { path + "/key.pem" }
 
-  /// There as long as the running service may have other settings than those that were written.
+  /// The file that exists while the running service may have older settings than those on the disk.
   private var restartNote: String { path + "/restart-needed" }
 
   var needsRestart: Bool { access(restartNote, F_OK) == 0 }
 
-  /// Before the settings change: a setup that is broken off afterwards restarts the service when it is run again.
+  /// Notes that a restart is needed, before the settings change. If the setup is interrupted afterwards, the next run
+  /// restarts the service.
   func noteRestart() throws(CommandProblem) { try Self.write([], to: restartNote, mode: 0o644) }
 
-  /// After a start with the settings that are there.
+  /// Removes the note, after a start with the present settings.
   func forgetRestart() throws(CommandProblem) {
     guard unlink(restartNote) == 0 || errno == ENOENT else {
       throw CommandProblem(FileError(.system(errno), path: restartNote))
@@ -55,14 +56,14 @@ struct SetupFolder: Sendable {
       guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
         throw CommandProblem(FileError(.system(errno), path: folder))
       }
-      // The service has to pass, whatever root's umask is.
+      // The service must have access, whatever root's umask is.
       guard chmod(folder, 0o755) == 0 else { throw CommandProblem(FileError(.system(errno), path: folder)) }
     }
   }
 
-  /// The authority that is there; nil if there is none yet.
+  /// The present authority; nil if there is none yet.
   ///
-  /// - Throws: if it is damaged. Computers trust it, so that another one takes its place only if somebody asks for that.
+  /// - Throws: if it is damaged. Computers trust it, so it is replaced only on request.
   func ownAuthority() throws(CommandProblem) -> OwnAuthority? {
     guard let keyBytes = try present(authorityKey, .secret) else {
       guard try present(authority, .readableByAll) == nil else { throw .authorityWithoutKey(authorityKey) }
@@ -75,7 +76,7 @@ struct SetupFolder: Sendable {
     return OwnAuthority(certificate: certificate, key: key)
   }
 
-  /// Makes the first authority. The key comes first: a setup that was broken off goes on with the same key.
+  /// Makes the first authority. The key is written first, so that an interrupted setup continues with the same key.
   func makeAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) -> OwnAuthority {
     var key: TLSKey?
     if let bytes = try present(authorityKey, .secret) {
@@ -84,14 +85,14 @@ struct SetupFolder: Sendable {
     return try make(for: name, by: key, at: now, certificate: authority, keyFile: authorityKey)
   }
 
-  /// The authority that is to follow: made once, so that computers can be told before the service uses it.
+  /// Makes the next authority, once, so that computers can get it before the service uses it.
   func makeNextAuthority(for name: PublicName, at now: Int64) throws(CommandProblem) {
     guard !isChangingAuthority else { throw .changeBrokenOff }
     guard try nextAuthority() == nil else { return }
     _ = try make(for: name, by: nil, at: now, certificate: nextAuthorityFile, keyFile: nextAuthorityKey)
   }
 
-  /// Nil unless both of its files are there and fit.
+  /// The next authority; nil unless both of its files exist and belong together.
   func nextAuthority() throws(CommandProblem) -> OwnAuthority? {
     guard let certificate = try present(nextAuthorityFile, .readableByAll),
       let key = try present(nextAuthorityKey, .secret)
@@ -121,10 +122,10 @@ struct SetupFolder: Sendable {
     return (certificate, key)
   }
 
-  /// What counts about that certificate.
+  /// The facts about that certificate.
   func leafFacts(for name: PublicName, by authority: OwnAuthority, at now: Int64) -> LeafFacts? {
     guard let leaf = ownLeaf()?.certificate else { return nil }
-    // Its own time is looked at by the rule.
+    // The rule checks the certificate's own time.
     let moment = min(max(now, leaf.begins), leaf.ends)
     let isForName = leaf.covers(name)
     return LeafFacts(
@@ -133,20 +134,20 @@ struct SetupFolder: Sendable {
       isForName: isForName, begins: leaf.begins, ends: leaf.ends, authorityEnds: authority.certificate.ends)
   }
 
-  /// Whether the authority is in the file that the service shows.
+  /// Whether the authority is in the service's certificate file.
   private func shows(_ authority: OwnAuthority) -> Bool {
     guard let bytes = try? read(ownPair), let pem = try? authority.certificate.pem() else { return false }
     return !Set(CertificateChain.certificates(in: bytes)).isDisjoint(with: CertificateChain.certificates(in: pem))
   }
 
-  /// Makes the service's certificate, for the key that it has: computers may have pinned it.
+  /// Makes the service's certificate for its present key, which computers may have pinned.
   func makeLeaf(
     for name: PublicName, by authority: OwnAuthority, at now: Int64
   ) throws(CommandProblem) -> TLSCertificate {
     do {
       let key = try ownLeaf()?.key ?? TLSKey.generate()
       let leaf = try authority.leaf(for: name, key: key, at: now)
-      // Computers that join are shown the authority too, and know it by its digest.
+      // Joining computers get the authority too, and recognize it by its digest.
       let bytes = try key.pem() + leaf.pem() + authority.certificate.pem()
       try Self.write(bytes, to: ownPair, mode: 0o640, group: group)
       return leaf
@@ -157,7 +158,7 @@ struct SetupFolder: Sendable {
 
   /// Copies certbot's key and chain into one file, which the service may read.
   ///
-  /// - Returns: false if the copy that is there is the same.
+  /// - Returns: false if the present copy is the same.
   func takeCertbot(key: [UInt8], chain: [UInt8]) throws(CommandProblem) -> Bool {
     let bytes = key + (key.last == UInt8(ascii: "\n") ? [] : [UInt8(ascii: "\n")]) + chain
     if let there = try? read(certbotPair), there == bytes { return false }
@@ -188,7 +189,7 @@ struct SetupFolder: Sendable {
   ) throws(CommandProblem) {
     do throws(FileError) {
       let file = try NewFile(for: path, mode: mode)
-      // Still empty.
+      // The file is still empty.
       if let group { try file.give(toGroup: group) }
       try file.write(bytes)
       try file.takePlace()

@@ -3,9 +3,9 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// The files of the packaged service. Tests have others.
+/// The paths of the packaged service. Tests set others.
 struct SetupPlaces: ParsableArguments {
-  /// Bytes; the packaged file has a thousand.
+  /// The greatest size of the settings in bytes. The packaged file has a thousand.
   private static let greatestSettings = 65_536
   static let usualUnit = "iampass-server"
 
@@ -24,7 +24,7 @@ struct SetupPlaces: ParsableArguments {
 
   func setupFolder() throws(CommandProblem) -> SetupFolder { SetupFolder(path: folder, group: try account().group) }
 
-  /// Held while the object lives: two setups, or a setup and a renewal, would undo each other's work.
+  /// A lock, held while the object lives: two setups, or a setup and a renewal, would undo each other's work.
   func lock() throws(CommandProblem) -> EditorLock {
     guard mkdir(folder, 0o755) == 0 || errno == EEXIST else {
       throw CommandProblem(FileError(.system(errno), path: folder))
@@ -35,7 +35,7 @@ struct SetupPlaces: ParsableArguments {
     }
   }
 
-  /// Empty settings if there is no file: the unit has its own.
+  /// The settings; empty if there is no file, because the unit has its own.
   func readSettings() throws(CommandProblem) -> ServiceSettings {
     ServiceSettings(String(decoding: try settingsBytes() ?? [], as: UTF8.self))
   }
@@ -48,7 +48,7 @@ struct SetupPlaces: ParsableArguments {
     }
   }
 
-  /// - Parameter bytes: of ``settingsBytes()``.
+  /// - Parameter bytes: the result of ``settingsBytes()``.
   func restore(_ bytes: [UInt8]?) throws(CommandProblem) {
     guard let bytes else {
       guard unlink(settings) == 0 || errno == ENOENT else {
@@ -63,13 +63,13 @@ struct SetupPlaces: ParsableArguments {
     do { try AtomicFile.write(Array(new.text.utf8), to: settings, mode: 0o644) } catch { throw CommandProblem(error) }
   }
 
-  /// The data directory, made for the service if it is missing: the unit makes it only at its first start.
+  /// Makes the data folder for the service if it is missing: the unit makes it only at its first start.
   func makeData() throws(CommandProblem) {
     let (user, group) = try account()
     var found = stat()
     guard lstat(data, &found) != 0 else { return }
-    // It has its name once it is the service's: a setup that is killed must not leave root's folder there, in which all
-    // that follows would be root's.
+    // The folder gets its name only once it belongs to the service: a killed setup must not leave a folder of root, in
+    // which new files would belong to root.
     let new = data + ".new"
     rmdir(new)
     guard mkdir(new, 0o700) == 0, chown(new, user, group) == 0, rename(new, data) == 0 else {

@@ -176,7 +176,7 @@ extension CommandProblem {
       hint: hasBegun ? "run this again: it goes on where it stopped" : nil, exitCode: code)
   }
 
-  /// What a command of this program said on its way out.
+  /// The message of a command of this program that has failed.
   init(ofCommand done: Program.Result) {
     let lines = done.output.split(separator: "\n").map(String.init)
     let (own, hint) = ("iampass-server: ", "hint: ")

@@ -3,12 +3,12 @@ import Glibc
 
 /// Asks an administrator at a terminal.
 struct SetupQuestions {
-  /// - Returns: nil unless somebody is there to answer.
+  /// - Returns: nil unless there is a terminal to answer at.
   init?(isAsked: Bool) {
     guard isAsked, Terminal.isInteractive else { return nil }
   }
 
-  /// One line without blanks around it. The answer may be empty.
+  /// Reads one line without blanks around it. The answer may be empty.
   func line(_ question: String) throws(CommandProblem) -> String {
     Terminal.put(question)
     guard let line = readLine() else { throw .setupInterrupted(130, hasBegun: false) }
@@ -16,7 +16,7 @@ struct SetupQuestions {
     return String(line.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
   }
 
-  /// Asks until `take` does not refuse the answer.
+  /// Asks until `take` accepts the answer.
   func answer<Value>(
     _ question: String, _ take: (String) throws(CommandProblem) -> Value
   ) throws(CommandProblem) -> Value {
@@ -26,7 +26,7 @@ struct SetupQuestions {
     }
   }
 
-  /// Enter alone says no.
+  /// Asks a yes-or-no question. Enter alone means no.
   func agrees(_ question: String) throws(CommandProblem) -> Bool {
     ["y", "yes"].contains(try line(question + " [y/N] ").lowercased())
   }

@@ -1,9 +1,9 @@
 import CommandSupport
 import HostSystem
 
-/// A bounded wait of a setup. It says what it waits for, unless that comes at once.
+/// A bounded wait of a setup. It prints what it waits for, unless that comes soon.
 final class SetupWait {
-  /// Milliseconds without a word.
+  /// The time before it prints that, in milliseconds.
   private static let silence: Int64 = 2_000
 
   private let line: String
@@ -12,15 +12,15 @@ final class SetupWait {
   private var isTold = false
 
   /// - Parameters:
-  ///   - what: as in "waiting until the service listens".
-  ///   - seconds: the bound, which the caller keeps.
-  ///   - heedsSignals: false while a setup puts back what was.
+  ///   - what: what is awaited, as in "waiting until the service listens".
+  ///   - seconds: the bound, which the caller must keep.
+  ///   - heedsSignals: whether a signal ends the wait. False while a setup restores files.
   init(_ what: String, seconds: Int64, heedsSignals: Bool = true) {
     line = "waiting \(what), \(seconds) seconds at most"
     self.heedsSignals = heedsSignals
   }
 
-  /// Asked again and again; false once a signal came.
+  /// Whether to go on waiting; false once a signal came. Call it repeatedly.
   func goesOn() -> Bool {
     if !isTold, MonotonicInstant.now().milliseconds(since: begin) > Self.silence {
       isTold = true

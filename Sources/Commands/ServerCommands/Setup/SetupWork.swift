@@ -6,9 +6,9 @@ import IAMPASSServer
 
 /// The steps of a setup, each of which can be repeated.
 struct SetupWork {
-  /// In place of a file that this computer does not know.
+  /// The placeholder for a file that this computer does not know.
   private static let unknownAuthority = "AUTHORITY"
-  /// Computers that may join by the code which a setup shows.
+  /// The number of computers that may join with the code that a setup shows.
   private static let joinUses = 10
 
   private let places: SetupPlaces
@@ -16,15 +16,15 @@ struct SetupWork {
   private let answers: SetupAnswers
   private let makesAnotherAuthority: Bool
   private let unit: ServiceUnit?
-  /// Whether the service ran before, or was to run.
+  /// Whether the service ran before, or should have run.
   private let wasWanted: Bool
-  /// As they were before.
+  /// The settings before the setup.
   private let before: ServiceSettings
   private let after: ServiceSettings
   private let kept: KeptFiles
   private let keptSettings: [UInt8]?
 
-  /// Gathers and judges what is to be set up; writes nothing.
+  /// Collects and checks the values to set up. Writes nothing.
   init(_ command: SetupCommand) throws(CommandProblem) {
     places = command.places
     folder = try places.setupFolder()
@@ -72,7 +72,7 @@ struct SetupWork {
     return settings
   }
 
-  /// Certificates first: the settings lead to them.
+  /// Writes the certificates first, because the settings refer to them.
   func writeFiles() throws(CommandProblem) {
     try folder.make()
     switch answers.certificate {
@@ -109,14 +109,14 @@ struct SetupWork {
     Terminal.say("made a certificate for \(answers.name.text), good until \(UnixTime(seconds: leaf.ends).text)")
   }
 
-  /// Starts the service. If it does not listen, or a signal ends the wait, all is put back as it was.
+  /// Starts the service. If it does not listen, or a signal ends the wait, the old files are restored.
   func start() throws(CommandProblem) {
     do {
       try SetupInterruption.check()
       guard let unit else {
         return Terminal.say("the service is not started: systemctl restart \(places.unit)")
       }
-      // Renewed files alone need no restart: connections go on.
+      // If only files were renewed, no restart is needed, and connections go on.
       if !folder.needsRestart, try unit.reload() { return }
       try unit.restart(listeningOn: answers.listen)
       try folder.forgetRestart()
@@ -128,7 +128,7 @@ struct SetupWork {
     }
   }
 
-  /// A signal does not end this.
+  /// Restores the old files. Signals do not end this.
   private func putBack() throws(CommandProblem) {
     Terminal.say("putting the settings of before back")
     try folder.restore(kept)
@@ -136,7 +136,7 @@ struct SetupWork {
     guard let unit, let old = try? CurrentSetup(before, folder: folder).listen ?? "127.0.0.1:8443",
       let address = try? ListenAddress(old)
     else { return }
-    // If this fails too, the next setup starts it.
+    // If this fails too, the next setup starts the service.
     do throws(CommandProblem) {
       guard wasWanted else { return try unit.stop() }
       try unit.restart(listeningOn: address, heedsSignals: false)
@@ -145,7 +145,7 @@ struct SetupWork {
     } catch { error.report(by: "iampass-server") }
   }
 
-  /// The administrator's file comes first: if this is broken off, the next setup goes on with the file's secret.
+  /// Writes the administrator's file first: if this is interrupted, the next setup continues with the file's secret.
   func makeApplication() throws(CommandProblem) {
     try SetupInterruption.check()
     try places.makeData()
@@ -165,7 +165,7 @@ struct SetupWork {
     let refusal = try ServiceApplications.take(
       name, id: application.id, secret: application.secret.exposedValue, data: places.data)
     if let refusal {
-      // The service does not know its secret.
+      // The service does not know the file's secret.
       if known == nil { unlink(path) }
       throw refusal
     }
@@ -173,12 +173,12 @@ struct SetupWork {
     try SetupInterruption.check()
   }
 
-  /// Links, and what to do next. Nothing here needs root.
+  /// Prints links and the next steps. It does not need root.
   ///
   /// - Returns: the note of the change of authority that this setup has made; nil without one.
   func tell() async throws -> AuthorityChangeNote? {
     let authority = clientAuthority
-    // All as root, who may read the certificate.
+    // This is done as root, who may read the certificate.
     let anchor = joinAnchor
     let change = try folder.openedChange()
     try ActingUser.become(ownerOf: places.data)
@@ -209,7 +209,7 @@ struct SetupWork {
     return change
   }
 
-  /// Nil if the certificate's authority is not in the file that the service shows.
+  /// The anchor for joins; nil if the certificate's authority is not in the service's certificate file.
   private var joinAnchor: JoinAnchor? {
     let shown: String
     switch answers.certificate {
@@ -245,7 +245,8 @@ struct SetupWork {
     Terminal.say("  iampass-server join-code approve NAME --data \(places.data)")
   }
 
-  /// Computers that join from then on take no users that no administrator's phone has signed.
+  /// Prints how to sign lists: computers that join afterwards accept only users that an administrator's phone has
+  /// signed.
   private func tellOfSigning(_ storage: SQLiteStorage) async throws {
     guard !answers.administrators.isEmpty else { return }
     switch try await storage.createAdministratorSet(replacing: false, at: storage.now()) {
@@ -260,7 +261,7 @@ struct SetupWork {
     Terminal.say("  iampass-server administrator recovery-key --data \(places.data)")
   }
 
-  /// One lost phone must not leave nobody to approve.
+  /// Warns if there is only one administrator: if that phone is lost, no one could approve.
   private func warnOfOne(_ storage: SQLiteStorage) async throws {
     let admins = try await storage.administrators().filter { $0.role == .admin }
     guard admins.count == 1, let only = admins.first else { return }
@@ -272,7 +273,7 @@ struct SetupWork {
   }
 
   private func invite(_ name: String, _ storage: SQLiteStorage, _ url: ServerURL) async throws {
-    // One who is there already keeps the role.
+    // An existing administrator keeps the role.
     let change = try await storage.addAdministrator(name, role: .admin, at: storage.now())
     guard change != .nameNotFit else { throw CommandProblem.badAdministrator }
     switch try await storage.invitation(ofAdministrator: name, isLost: false, at: storage.now()) {
@@ -286,7 +287,7 @@ struct SetupWork {
     }
   }
 
-  /// The file that computers have to know; nil if their system trusts the certificate already.
+  /// The authority file that computers need; nil if their system already trusts the certificate.
   private var clientAuthority: String? {
     let chain: String
     switch answers.certificate {

@@ -1,7 +1,7 @@
 import CLibcrypto
 import Glibc
 
-/// A certificate as it is shown in TLS.
+/// A certificate for TLS.
 ///
 /// SAFETY of `@unchecked Sendable`: only `init` writes libcrypto's certificate.
 final class TLSCertificate: @unchecked Sendable {
@@ -11,7 +11,7 @@ final class TLSCertificate: @unchecked Sendable {
 
   deinit { X509_free(certificate) }
 
-  /// The first certificate of a PEM text: of a chain, the service's own.
+  /// Reads the first certificate of a PEM text. In a chain it is the service's own.
   convenience init(pem: [UInt8]) throws(CertificateError) {
     guard iampass_crypto_start() == 1, let memory = PEM.reader(pem) else { throw .notMade }
     defer { BIO_free(memory) }
@@ -28,22 +28,23 @@ final class TLSCertificate: @unchecked Sendable {
   var begins: Int64 { Self.seconds(X509_get0_notBefore(certificate)) }
   var ends: Int64 { Self.seconds(X509_get0_notAfter(certificate)) }
 
-  /// Whether clients take it for this name, going by its names alone.
+  /// Whether one of its names matches this name.
   func covers(_ name: PublicName) -> Bool {
     if name.isAddress { return X509_check_ip_asc(certificate, name.text, 0) == 1 }
     return X509_check_host(
       certificate, name.text, strlen(name.text), UInt32(X509_CHECK_FLAG_NEVER_CHECK_SUBJECT), nil) == 1
   }
 
-  /// Whether the key is this certificate's.
+  /// Whether the key belongs to this certificate.
   func fits(_ key: TLSKey) -> Bool {
     defer { ERR_clear_error() }
     return X509_check_private_key(certificate, key.key) == 1
   }
 
-  /// Why a client that trusts `authority` alone would refuse this for `name`; nil if the client takes it.
+  /// Why a client that trusts only `authority` would refuse this certificate for `name`; nil if the client would accept
+  /// it.
   ///
-  /// - Parameter now: Unix seconds.
+  /// - Parameter now: the time in Unix seconds.
   func refusal(by authority: TLSCertificate, for name: PublicName, at now: Int64) -> String? {
     defer { ERR_clear_error() }
     guard let store = X509_STORE_new(), let context = X509_STORE_CTX_new() else { return "no memory" }
@@ -64,7 +65,7 @@ final class TLSCertificate: @unchecked Sendable {
     return X509_verify_cert_error_string(Int(reason)).map { String(cString: $0) } ?? "refused"
   }
 
-  /// The end of time if libcrypto cannot read it: a certificate without a beginning has not begun.
+  /// The time in Unix seconds. If libcrypto cannot read it, the greatest number: such a certificate is not valid yet.
   private static func seconds(_ time: UnsafePointer<ASN1_TIME>?) -> Int64 {
     var parts = tm()
     guard ASN1_TIME_to_tm(time, &parts) == 1 else { return .max }

@@ -1,13 +1,13 @@
 import CLibcrypto
 import Glibc
 
-/// What libcrypto does not read or make.
+/// Why libcrypto cannot read or make a certificate or key.
 enum CertificateError: Error, Sendable, Equatable {
   case noCertificate
   case noKey
   /// libcrypto failed.
   case notMade
-  /// The authority may not sign for this name, or its time is over: for the reason that libcrypto says.
+  /// The authority may not sign for this name, or has expired. Has libcrypto's reason.
   case notAccepted(String)
 }
 
@@ -21,7 +21,7 @@ final class TLSKey: @unchecked Sendable {
 
   deinit { EVP_PKEY_free(key) }
 
-  /// A new P-256 key from the system's generator.
+  /// Makes a new P-256 key with the system's random numbers.
   static func generate() throws(CertificateError) -> TLSKey {
     guard iampass_crypto_start() == 1, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
     defer { EVP_PKEY_CTX_free(context) }
@@ -33,7 +33,7 @@ final class TLSKey: @unchecked Sendable {
     return TLSKey(adopting: made)
   }
 
-  /// The first private key of a PEM text. A key with a passphrase is refused: nobody is there to type it.
+  /// Reads the first private key of a PEM text. A key with a passphrase is refused, because it cannot be typed.
   convenience init(pem: [UInt8]) throws(CertificateError) {
     guard iampass_crypto_start() == 1, let memory = PEM.reader(pem) else { throw .notMade }
     defer { BIO_free(memory) }

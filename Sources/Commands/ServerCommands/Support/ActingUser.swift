@@ -1,10 +1,10 @@
 import CommandSupport
 import Glibc
 
-/// As whom a command works on a data directory: as its owner, so that the service can read what the command makes.
+/// The user as whom a command uses a data folder: its owner, so that the service can read files that the command makes.
 enum ActingUser {
-  /// Root becomes the directory's owner for good, and what it makes from then on is the owner's alone. Others stay who
-  /// they are; so does root on a directory of its own, or on one that is not there.
+  /// Makes root become the folder's owner for good. New files then belong to the owner alone. Other users do not
+  /// change. Root does not change for its own folder, or for a missing one.
   static func become(ownerOf folder: String) throws(CommandProblem) {
     var found = stat()
     guard geteuid() == 0, stat(folder, &found) == 0, found.st_uid != 0 else { return }

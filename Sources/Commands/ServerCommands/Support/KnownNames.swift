@@ -1,6 +1,6 @@
 import IAMPASSServer
 
-/// For a hint to whoever gave another name.
+/// The known names, for a hint about an unknown name.
 extension OperatorStore {
   /// The applications' names; empty if they cannot be read.
   func knownApplications() async -> [String] { (try? await listedApplications().map(\.name)) ?? [] }

@@ -1,13 +1,13 @@
 import Glibc
 
-/// A place to listen on, tried out.
+/// Tests an address to listen on.
 enum ListenProbe {
-  /// Milliseconds for a connection to this computer itself.
+  /// The longest time for a connection to this computer itself, in milliseconds.
   private static let patience: Int32 = 1_000
 
   /// Why the service could not listen there, as an errno; nil if it could.
   ///
-  /// - Parameter user: the service's. What it holds now it gives up when it is restarted.
+  /// - Parameter user: the service's user. The service frees its own ports when it is restarted.
   static func obstacle(_ address: ListenAddress, forServiceOf user: uid_t) -> Int32? {
     with(address, flags: AI_PASSIVE) { descriptor, place in
       var yes: Int32 = 1
@@ -20,9 +20,9 @@ enum ListenProbe {
     }
   }
 
-  /// Whether somebody listens there.
+  /// Whether a program listens there.
   static func answers(_ address: ListenAddress) -> Bool {
-    // Connecting to the address that stands for all of this computer's leads to its loopback (ip(7)).
+    // Connecting to the wildcard address leads to the loopback (ip(7)).
     with(address, flags: 0) { descriptor, place in
       guard connect(descriptor, place.ai_addr, place.ai_addrlen) != 0 else { return nil }
       guard errno == EINPROGRESS else { return errno }
@@ -35,7 +35,7 @@ enum ListenProbe {
     } == nil
   }
 
-  /// What `work` says on a socket for the address, which never waits.
+  /// The result of `work` with a non-blocking socket for the address.
   private static func with(_ address: ListenAddress, flags: Int32, _ work: (Int32, addrinfo) -> Int32?) -> Int32? {
     var wanted = addrinfo()
     wanted.ai_flags = flags | AI_NUMERICSERV

@@ -2,11 +2,11 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// What commands print, without a buffer: buffered text can be lost after a command has succeeded.
+/// Prints without a buffer: buffered text could be lost after a command has succeeded.
 enum Output {
   static func say(_ line: String) throws(CommandProblem) { try say([line]) }
 
-  /// A reader of the lines may stop at any time. Any other failure is a failure of the command.
+  /// Prints lines. A closed pipe is not an error. Any other failure is a failure of the command.
   static func say(_ lines: [String]) throws(CommandProblem) {
     guard let failure = write(lines), failure != EPIPE else { return }
     throw .notPrinted(failure)

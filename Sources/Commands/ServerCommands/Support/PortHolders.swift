@@ -4,7 +4,8 @@ import HostSystem
 /// An address and a port, as the kernel's table of sockets spells them.
 struct ListenPlace: Sendable, Equatable {
   let isIPv6: Bool
-  /// In hexadecimal digits, by words of the computer's byte order (proc_net_tcp in the kernel's documentation).
+  /// The address in hexadecimal digits, in words of the computer's byte order (proc_net_tcp in the kernel's
+  /// documentation).
   let host: String
   let port: UInt16
 
@@ -14,7 +15,7 @@ struct ListenPlace: Sendable, Equatable {
     self.port = port
   }
 
-  /// The bytes of an IPv4 or IPv6 address.
+  /// Reads the bytes of an IPv4 or IPv6 address.
   init(_ place: addrinfo) {
     isIPv6 = place.ai_family == AF_INET6
     // SAFETY: getaddrinfo(3) gives an address of the family that it names, `ai_addrlen` bytes long.
@@ -30,11 +31,11 @@ struct ListenPlace: Sendable, Equatable {
     }.joined()
   }
 
-  /// All of this computer's addresses.
+  /// Whether it stands for all of this computer's addresses.
   var isEverywhere: Bool { host.allSatisfy { $0 == "0" } }
 
-  /// Whether two sockets cannot listen on both. If a third one already shares the port with the other, an IPv6 socket
-  /// for all addresses has none of IPv4.
+  /// Whether two sockets cannot listen on both. If a third socket already shares the port with the other, an IPv6
+  /// socket for all addresses does not include IPv4.
   func excludes(_ other: ListenPlace) -> Bool {
     guard port == other.port else { return false }
     if isIPv6 != other.isIPv6 { return isIPv6 && isEverywhere }
@@ -42,17 +43,17 @@ struct ListenPlace: Sendable, Equatable {
   }
 }
 
-/// Who listens on this computer's TCP ports.
+/// The users that listen on this computer's TCP ports.
 struct PortHolders: Sendable {
   /// The kernel's number for a socket that listens.
   private static let listening = "0A"
 
-  /// Bytes; sockets that listen come first (tcp_seq_start in the kernel).
+  /// The most bytes that are read. Listening sockets come first (tcp_seq_start in the kernel).
   private static let greatestTable = 1_048_576
 
   private let holders: [(place: ListenPlace, user: uid_t)]
 
-  /// As they are now.
+  /// The present listeners.
   static var ofThisComputer: PortHolders {
     let texts = ["/proc/net/tcp", "/proc/net/tcp6"].map { path in
       String(decoding: ProcessFile.read(path, limit: greatestTable) ?? [], as: UTF8.self)
@@ -65,7 +66,7 @@ struct PortHolders: Sendable {
     holders = Self.holders(in: tcp, isIPv6: false) + Self.holders(in: tcp6, isIPv6: true)
   }
 
-  /// Whether this user listens on the port, and nobody else in the way of `place`.
+  /// Whether only this user listens on the port in a way that excludes `place`.
   func areOnly(_ user: uid_t, at place: ListenPlace) -> Bool {
     guard holders.contains(where: { $0.user == user && $0.place.port == place.port }) else { return false }
     return !holders.contains { $0.user != user && place.excludes($0.place) }

@@ -4,16 +4,16 @@ import HostSystem
 import IAMPASSProtocol
 import IAMPASSServer
 
-/// What the service's commands say beside what they print.
+/// Messages of the service's commands besides their output.
 enum Notice {
   /// Prints a line on standard error.
   static func tell(_ message: String) {
-    // A terminal that is gone cannot be told.
+    // If the terminal is gone, the write fails.
     _ = WholeText.write("iampass-server: \(message)\n", to: STDERR_FILENO)
   }
 }
 
-/// What can go wrong with a service.
+/// Problems of a service.
 extension CommandProblem {
   static func badListen(_ text: String) -> CommandProblem {
     CommandProblem(
@@ -72,14 +72,14 @@ extension CommandProblem {
       hint: "look at the space on its disk, and run this again", exitCode: EX_IOERR)
   }
 
-  /// What was made with the secret was taken back.
+  /// The secret could not be printed. The change was undone.
   static func secretNotPrinted(_ code: Int32) -> CommandProblem {
     CommandProblem(
       message: "the secret cannot be written: \(systemText(code)); what was made is taken back",
       hint: "look at the space on the output's disk, and run this again", exitCode: EX_IOERR)
   }
 
-  /// What was made with the secret is still there.
+  /// The secret could not be printed, and the change could not be undone.
   static func secretLost(_ code: Int32, id: String) -> CommandProblem {
     CommandProblem(
       message: "the secret of \(id) cannot be written: \(systemText(code)); it cannot be taken back either",
@@ -92,7 +92,7 @@ extension CommandProblem {
     hint: "signing-key list says when it does; rotate --now replaces all keys at once, if one was stolen",
     exitCode: EX_TEMPFAIL)
 
-  /// Whoever goes on after an entry would miss those of a copy of the database that was put back.
+  /// The entry to continue after does not exist: in a restored copy of the database, entries would be missed.
   static func noAuditEntry(_ id: Int64) -> CommandProblem {
     CommandProblem(
       message: "the audit has no entry \(id) yet: its ids are smaller",
@@ -234,7 +234,7 @@ extension CommandProblem {
     }
   }
 
-  /// - Parameter known: the applications that are there, for a name that is not.
+  /// - Parameter known: the existing applications, for a hint about an unknown name.
   init(_ refusal: ApplicationRefusal, name: String, known: [String] = []) {
     switch refusal {
     case .nameTaken:
@@ -251,7 +251,7 @@ extension CommandProblem {
     }
   }
 
-  /// - Parameter isOpenID: the command is about OpenID clients, and not about hosts.
+  /// - Parameter isOpenID: whether the command is about OpenID clients, and not about computers.
   init(
     _ refusal: HostCredentialRefusal, application: String, name: String, host: String = "", isOpenID: Bool = false,
     known: [String] = []
@@ -352,7 +352,7 @@ extension CommandProblem {
   }
 }
 
-/// Runs `work` with its failures made fit for a person.
+/// Runs `work`, and turns its failures into messages for people.
 func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
   do {
     return try await work()

@@ -2,12 +2,13 @@ import CommandSupport
 import Glibc
 import HostSystem
 
-/// The packaged service as systemd runs it.
+/// The packaged service's systemd unit.
 struct ServiceUnit {
   private static let systemctl = "/usr/bin/systemctl"
-  /// Seconds, for each of systemd's answers.
+  /// The longest wait for each of systemd's answers, in seconds.
   private static let patience: Int64 = 30
-  /// Seconds until a started service listens: after a crash it reads the database for a few first, however large it is.
+  /// How long a started service may take until it listens, in seconds. After a crash it first checks the database for a
+  /// few seconds, whatever its size.
   private static let startTime: Int64 = 20
 
   let name: String
@@ -19,7 +20,7 @@ struct ServiceUnit {
     Program.run([Self.systemctl, "is-active", "--quiet", name], seconds: Self.patience)?.status == 0
   }
 
-  /// Whether systemd runs it, or starts it again and again.
+  /// Whether systemd runs it, or keeps restarting it.
   var isWanted: Bool {
     let state = Program.run([Self.systemctl, "is-active", name], seconds: Self.patience)?.output
     return ["active\n", "activating\n", "reloading\n"].contains(state)
@@ -38,7 +39,7 @@ struct ServiceUnit {
     return done?.status == 0 ? done?.output : nil
   }
 
-  /// Has the running service take renewed files; connections go on.
+  /// Makes the running service load renewed files. Connections go on.
   ///
   /// - Returns: false if it does not run.
   func reload() throws(CommandProblem) -> Bool {
@@ -47,17 +48,17 @@ struct ServiceUnit {
     return true
   }
 
-  /// Starts the service with its settings of now, and waits until it listens: systemd says when, unless an administrator's
-  /// unit is of another type.
+  /// Starts the service with its present settings, and waits until it listens. systemd reports that, unless an
+  /// administrator's unit is of another type.
   ///
-  /// - Parameter heedsSignals: Ctrl-C and its kind end the wait.
+  /// - Parameter heedsSignals: whether Ctrl-C and similar signals end the wait.
   func restart(listeningOn address: ListenAddress, heedsSignals: Bool = true) throws(CommandProblem) {
     do {
       try does(
         "restart",
         SetupWait("until the service is restarted", seconds: Self.patience, heedsSignals: heedsSignals))
     } catch {
-      // It is not ready yet, or has ended before it was, and systemd starts it again.
+      // The service is not ready yet, or has ended before, and systemd starts it again.
       guard !heedsSignals || !SetupInterruption.isNoted, isWanted else { throw error }
     }
     let wait = SetupWait("until the service listens", seconds: Self.startTime, heedsSignals: heedsSignals)
@@ -70,12 +71,12 @@ struct ServiceUnit {
     throw namespaceProblem ?? .unitDoesNotListen(name, address.text)
   }
 
-  /// Stops the service: it did not run before the setup.
+  /// Stops the service, because it did not run before the setup.
   func stop() throws(CommandProblem) {
     try does("stop", SetupWait("until the service is stopped", seconds: Self.patience, heedsSignals: false))
   }
 
-  /// Nil unless the service has ended for want of its restrictions.
+  /// Nil unless the service has ended because systemd could not set up its restrictions.
   private var namespaceProblem: CommandProblem? {
     let words = [Self.systemctl, "show", "--property=ExecMainStatus", "--value", name]
     guard let output = Program.run(words, seconds: Self.patience)?.output else { return nil }

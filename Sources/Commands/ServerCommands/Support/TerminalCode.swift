@@ -1,9 +1,9 @@
 import CommandSupport
 import QRCodes
 
-/// A link as a QR code on the terminal.
+/// Shows a link as a QR code on the terminal.
 enum TerminalCode {
-  /// Nothing, unless the terminal shows pictures and has the room.
+  /// Shows it only if the terminal can show it and is large enough.
   static func show(_ link: String) {
     guard let size = Terminal.size, Terminal.showsPictures else { return }
     guard let picture = QRPicture(link), picture.fits(columns: size.columns, rows: size.rows) else {
