@@ -36,16 +36,16 @@ public struct PostgreSQLAddress: Equatable, Sendable {
     parameters = given.merging(Self.defaults) { given, _ in given }.merging(Self.bounds) { _, ours in ours }
   }
 
-  /// What `target_session_attrs` may be.
+  /// The allowed values of `target_session_attrs`.
   private static let writing = ["read-write", "primary", "any"]
 
-  /// They hold unless the address says otherwise, and come before the environment and the service file.
-  /// libpq ignores `sslmode` at a Unix socket.
+  /// They apply unless the address sets them, and have priority over the environment and the service file. libpq
+  /// ignores `sslmode` at a Unix socket.
   private static let defaults = [
     "sslmode": "verify-full",
-    // Otherwise a ticket of Kerberos would take the place of TLS.
+    // Otherwise a Kerberos ticket would replace TLS.
     "gssencmode": "disable",
-    // If the address has several hosts, the primary is meant.
+    // If the address has several hosts, the primary is used.
     "target_session_attrs": writing[0],
   ]
 

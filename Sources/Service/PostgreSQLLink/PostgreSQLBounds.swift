@@ -2,10 +2,10 @@
 ///
 /// They are set after connecting: PgBouncer refuses connections whose first message has `options`.
 enum PostgreSQLBounds {
-  /// A service that vanished in a transaction, with its machine, loses its locks before those who wait for them give up.
+  /// The locks of a service that vanished with its computer in a transaction are freed before waiting servers give up.
   ///
-  /// The last four are the server's side of the connection's own: what a machine held that has vanished is free after
-  /// half a minute, not hours.
+  /// The last four bound the server's side of the connection: locks of a vanished computer are freed after half a
+  /// minute, not hours.
   static let calls = [
     PostgreSQLCall("SET statement_timeout = '5s'"),
     PostgreSQLCall("SET lock_timeout = '3s'"),

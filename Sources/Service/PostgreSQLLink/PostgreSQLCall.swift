@@ -7,20 +7,21 @@ public struct PostgreSQLCall: Hashable, Sendable {
   /// SQL.
   public init(_ sql: StaticString, _ values: PostgreSQLValue...) { self.init(sql, values) }
 
-  /// The same for a list of values.
+  /// A statement with a list of values.
   public init(_ sql: StaticString, _ values: [PostgreSQLValue]) { self.init(composed: "\(sql)", values) }
 
-  /// The same, composed in this module by ``PostgreSQLTable``, which quotes names.
+  /// A statement that ``PostgreSQLTable`` composes in this module. It quotes names.
   init(composed sql: String, _ values: [PostgreSQLValue] = []) {
     self.sql = sql
     self.values = values
   }
 
-  /// The same statement with parameters of other types is another one: NULL has no type of its own.
+  /// The name as a prepared statement. With parameters of other types it is another statement, because NULL has no
+  /// type.
   var preparedAs: PreparedName { PreparedName(sql: sql, types: values.map(\.typeNumber)) }
 }
 
-/// What a prepared statement is known by.
+/// The key of a prepared statement.
 struct PreparedName: Hashable {
   let sql: String
   let types: [UInt32]

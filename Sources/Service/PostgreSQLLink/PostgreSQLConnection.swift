@@ -15,7 +15,7 @@ public final class PostgreSQLConnection {
   /// The names of the statements that the server has prepared for this connection.
   var prepared: [PreparedName: String] = [:]
 
-  /// What ``leave()`` sent and whose answer has not been read.
+  /// Calls that ``leave()`` has sent and whose answers were not read yet.
   var owed: [Sent] = []
   /// How often a caller waited for the server's answers.
   public internal(set) var roundTrips = 0
@@ -23,12 +23,12 @@ public final class PostgreSQLConnection {
   /// Whether the connection can still be used.
   public var isOpen: Bool { connection != nil }
 
-  /// Whether the server has not ended the connection, as far as it has said so. Waits for nothing.
+  /// Whether the server has not closed the connection, as far as is known. Does not wait.
   public var isAlive: Bool {
     connection != nil && PQconsumeInput(connection) == 1 && PQstatus(connection) == CONNECTION_OK
   }
 
-  /// Whether a transaction has begun, failed or not. One that was left has ended.
+  /// Whether a transaction has begun, even if it has failed. A transaction that was left has ended.
   public var isInTransaction: Bool {
     connection != nil && owed.isEmpty && PQtransactionStatus(connection) != PQTRANS_IDLE
   }
@@ -56,7 +56,7 @@ public final class PostgreSQLConnection {
         return
       } catch {
         close()
-        // No other host would take what this one refused.
+        // Other hosts would refuse the same.
         if case .refused = error.code { throw error }
         if !refusals.contains(error.detail) { refusals.append(error.detail) }
       }
@@ -107,8 +107,8 @@ public final class PostgreSQLConnection {
     }
   }
 
-  /// Does the calls as a transaction of their own and afterwards asks questions, which begin a transaction, in one round
-  /// trip.
+  /// In one round trip, does the calls as their own transaction, and then asks the questions, which begin a
+  /// transaction.
   ///
   /// - Returns: the rows of each call; and of each question, or nil if these were not answered.
   /// - Throws: ``PostgreSQLError`` of the calls, as ``run(_:)``.
@@ -126,7 +126,8 @@ public final class PostgreSQLConnection {
     return (outcome.answers.map(\.rows), outcome.next?.map(\.rows))
   }
 
-  /// The same for calls that commit nothing: they read, or belong to a transaction that they begin or that has begun.
+  /// The same as ``run(_:)`` for calls that do not commit. They read, or belong to a transaction that they begin or
+  /// that has begun.
   ///
   /// - Throws: ``PostgreSQLError``, never `commitUnanswered`. The caller rolls back.
   public func ask(_ calls: [PostgreSQLCall]) throws(PostgreSQLError) -> [[PostgreSQLRow]] {
@@ -148,11 +149,11 @@ public final class PostgreSQLConnection {
     }
     if let refusal = outcome.refusal {
       rollBack()
-      // The server does nothing after a call that it refused: then it did not commit.
+      // The server skips all calls after a refused one, so it did not commit.
       throw outcome.answers.count < calls.count ? refusal : Self.asCommit(refusal)
     }
     let tag = outcome.answers.last?.tag
-    // COMMIT succeeds with the tag ROLLBACK if a statement before had failed and the caller did not say so.
+    // COMMIT succeeds with the tag ROLLBACK if an earlier statement failed and the caller ignored it.
     guard tag == "COMMIT" else { throw PostgreSQLError(.rolledBack) }
     return outcome.answers.dropLast().map(\.rows)
   }
@@ -164,9 +165,9 @@ public final class PostgreSQLConnection {
     if (try? answers(to: [PostgreSQLCall("ROLLBACK")])) == nil { close() }
   }
 
-  /// Does `body` in a serializable transaction and commits it. If `body` throws, nothing is stored.
+  /// Runs `body` in a serializable transaction and commits it. If `body` throws, nothing is stored.
   ///
-  /// A refusal with SQLSTATE 40001 or 40P01 says that another transaction came between: the caller repeats the whole
+  /// A refusal with SQLSTATE 40001 or 40P01 means a conflict with another transaction: the caller repeats all of it
   /// (PostgreSQL's manual, 13.5). After `commitUnanswered` the caller asks the database whether it happened.
   public func transaction<Value>(
     _ body: (PostgreSQLConnection) throws(PostgreSQLError) -> Value
@@ -183,12 +184,12 @@ public final class PostgreSQLConnection {
     return value
   }
 
-  /// Some refusals say for sure that nothing was committed (PostgreSQL's manual, appendix A). Class 40 says that the
-  /// transaction was rolled back, except for 40003, which says that nobody knows. A statement before the commit failed
-  /// if the class is 22 (data), 23 (a constraint), 25 (the transaction's state), 42 (SQL or rights) or 55 (a lock), or if
-  /// there was no room for a row (53100): without room for the commit's own record the server ends.
-  /// Every other refusal is taken for no answer: a commit that waits for a standby may be cancelled (57014) when the
-  /// primary has it already.
+  /// Some refusals prove that nothing was committed (PostgreSQL's manual, appendix A). Class 40 means that the
+  /// transaction was rolled back, except for 40003, which means that the result is unknown. A statement before the
+  /// commit failed if the class is 22 (data), 23 (a constraint), 25 (the transaction's state), 42 (SQL or rights) or 55
+  /// (a lock). It also failed with 53100, no room for a row: without room for the commit's own record the server ends.
+  /// Every other refusal counts as no answer: a commit that waits for a standby may be cancelled (57014) although the
+  /// primary already has it.
   private static func asCommit(_ error: PostgreSQLError) -> PostgreSQLError {
     switch error.code {
     case .connectionLost, .timedOut, .answerInvalid: return PostgreSQLError(.commitUnanswered, detail: error.detail)
@@ -210,16 +211,16 @@ public final class PostgreSQLConnection {
     return PostgreSQLError(.notConnected, detail: said.isEmpty ? "\(host.joined(separator: ":")): \(what)" : said)
   }
 
-  /// The error of a connection that is of no use from now on.
+  /// Closes the connection, and returns the error for it.
   func lost(_ code: PostgreSQLError.Code) -> PostgreSQLError {
     let error = PostgreSQLError(code, detail: message)
     close()
     return error
   }
 
-  /// Ends the connection for good; nothing works afterwards.
+  /// Closes the connection for good. It cannot be used afterwards.
   public func close() {
-    // PQfinish takes no nil twice: the pointer is dropped with the connection.
+    // PQfinish must not be called twice, so the pointer is dropped here.
     PQfinish(connection)
     connection = nil
     owed = []

@@ -3,9 +3,9 @@ import Glibc
 
 // Whole tables at once, by `COPY` in its binary form.
 extension PostgreSQLConnection {
-  /// What a copy begins with (PostgreSQL's manual, COPY, "File Header"): no flags, no extension.
+  /// The beginning of a copy (PostgreSQL's manual, COPY, "File Header"): no flags, no extension.
   private static let header: [UInt8] = Array("PGCOPY\n".utf8) + [0xFF, 13, 10, 0] + [UInt8](repeating: 0, count: 8)
-  /// Bytes that are sent at once.
+  /// The bytes that are sent at once.
   private static let portion = 65_536
 
   /// Reads every row of the table. The caller has begun a transaction.
@@ -26,10 +26,10 @@ extension PostgreSQLConnection {
         tuple = UnsafeRawBufferPointer(rebasing: tuple.dropFirst(Self.header.count))
         isFirst = false
       }
-      // The end of all is a row of -1 columns.
+      // The end is marked by a row of -1 columns.
       if tuple.isEmpty || (tuple.count == 2 && tuple.allSatisfy { $0 == 0xFF }) { continue }
       do { try body(tuple) } catch {
-        // The server goes on sending what nobody reads.
+        // Otherwise the server would go on sending.
         close()
         throw error
       }
@@ -39,7 +39,7 @@ extension PostgreSQLConnection {
 
   /// Adds rows to the table. The caller has begun a transaction, and rolls back after an error.
   ///
-  /// - Parameter body: hands over rows, each in the form of ``PostgreSQLTuple``.
+  /// - Parameter body: passes rows to `add`, each in the form of ``PostgreSQLTuple``.
   public func copyIn(
     _ table: PostgreSQLTable, _ body: (_ add: (UnsafeRawBufferPointer) throws -> Void) throws -> Void
   ) throws {
@@ -53,7 +53,7 @@ extension PostgreSQLConnection {
       unsent += [0xFF, 0xFF]
       try put(&unsent)
     } catch {
-      // The server adds nothing of a copy whose connection has ended.
+      // The server adds no rows of a copy whose connection has ended.
       close()
       throw error
     }
@@ -120,7 +120,7 @@ extension PostgreSQLConnection {
 
 // A few rows of a table.
 extension PostgreSQLConnection {
-  /// Statements that are sent at once.
+  /// The number of statements that are sent at once.
   private static let batch = 200
 
   /// Deletes the rows with these keys. The caller has begun a transaction.
@@ -128,12 +128,12 @@ extension PostgreSQLConnection {
     _ = try inBatches(keys.map(table.deletion))
   }
 
-  /// Gives rows that are there these values. Columns that the database counts stay as they are.
+  /// Updates existing rows. Columns that the database counts do not change.
   public func update(_ rows: [PostgreSQLTuple], in table: PostgreSQLTable) throws(PostgreSQLError) {
     _ = try inBatches(rows.map(table.update))
   }
 
-  /// The rows with these keys, as far as they are there.
+  /// The rows with these keys, as far as they exist.
   public func rows(
     _ keys: [PostgreSQLTuple], of table: PostgreSQLTable
   ) throws(PostgreSQLError) -> [PostgreSQLTuple] {
@@ -149,20 +149,20 @@ extension PostgreSQLConnection {
   }
 }
 
-// What is done to tables as a whole. The caller has begun a transaction.
+// Operations on whole tables. The caller has begun a transaction.
 extension PostgreSQLConnection {
-  /// Deletes every row of all of them.
+  /// Deletes every row of all these tables.
   public func empty(_ tables: [PostgreSQLTable]) throws(PostgreSQLError) {
     _ = try ask([PostgreSQLCall(composed: "TRUNCATE \(tables.map(\.quotedName).joined(separator: ", "))")])
   }
 
-  /// Lets nobody write to them until the transaction ends. Writers at work are waited for.
+  /// Blocks writers until the transaction ends. It waits for writers at work.
   public func lock(_ tables: [PostgreSQLTable]) throws(PostgreSQLError) {
     let list = tables.map(\.quotedName).joined(separator: ", ")
     _ = try ask([PostgreSQLCall(composed: "LOCK TABLE \(list) IN SHARE ROW EXCLUSIVE MODE")])
   }
 
-  /// Switches the tables' own triggers on or off. Foreign keys hold all the same.
+  /// Switches the tables' own triggers on or off. Foreign keys still apply.
   public func setTriggers(of tables: [PostgreSQLTable], on areOn: Bool) throws(PostgreSQLError) {
     _ = try inBatches(
       tables.map {
@@ -170,7 +170,7 @@ extension PostgreSQLConnection {
       })
   }
 
-  /// Goes on counting after the greatest number that a row has.
+  /// Sets the counters to continue after the greatest number of a row.
   public func countOn(in tables: [PostgreSQLTable]) throws(PostgreSQLError) {
     _ = try inBatches(
       tables.flatMap { table in
@@ -185,17 +185,17 @@ extension PostgreSQLConnection {
       })
   }
 
-  /// The planner learns what the tables have.
+  /// Updates the planner's statistics of the tables.
   public func analyze(_ tables: [PostgreSQLTable]) throws(PostgreSQLError) {
     _ = try ask([PostgreSQLCall(composed: "ANALYZE \(tables.map(\.quotedName).joined(separator: ", "))")])
   }
 
-  /// How many rows the table has.
+  /// The number of rows in the table.
   public func count(_ table: PostgreSQLTable) throws(PostgreSQLError) -> Int64 {
     try ask([PostgreSQLCall(composed: "SELECT count(*) FROM \(table.quotedName)")])[0].first?.integer(0) ?? 0
   }
 
-  /// Has a trigger of this name run the function before whatever changes the tables.
+  /// Adds a trigger of this name that runs the function before each change of the tables.
   public func addTrigger(_ name: String, calling function: String, to tables: [String]) throws(PostgreSQLError) {
     _ = try inBatches(
       tables.map {
@@ -207,7 +207,7 @@ extension PostgreSQLConnection {
       })
   }
 
-  /// The opposite.
+  /// Removes the trigger of this name.
   public func removeTrigger(_ name: String, from tables: [String]) throws(PostgreSQLError) {
     _ = try inBatches(
       tables.map {

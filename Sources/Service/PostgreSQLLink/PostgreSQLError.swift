@@ -4,11 +4,11 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
   public enum Code: Equatable, Sendable {
     /// The address does not begin with `postgresql://`, or libpq cannot read it.
     case addressInvalid
-    /// The address has a password. Everyone on the machine can read a command's arguments.
+    /// The address has a password. All users of the computer can read a command's arguments.
     case passwordInAddress
     /// No connection was made.
     case notConnected
-    /// A pooler lends one session of the server to several connections in turn.
+    /// A pooler shares one session of the server between several connections.
     case sessionsShared
     /// The connection ended. Nothing was committed by the step that failed.
     case connectionLost
@@ -16,9 +16,9 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
     case timedOut
     /// The server refused a statement, with this SQLSTATE (PostgreSQL's manual, appendix A).
     case refused(sqlState: String)
-    /// The commit was sent and not answered: it may have happened. The caller has to ask the database.
+    /// The commit was sent but not answered, so it may have happened. The caller must ask the database.
     case commitUnanswered
-    /// The server rolled back what it was to commit, because a statement before had failed.
+    /// The server rolled back instead of committing, because an earlier statement had failed.
     case rolledBack
     /// The server's answer does not have the form that the caller expects.
     case answerInvalid
@@ -26,10 +26,11 @@ public struct PostgreSQLError: Error, Equatable, Sendable {
 
   /// What failed.
   public let code: Code
-  /// What libpq or the server said. It may quote what a user sent.
+  /// What libpq or the server said. It may quote a user's text.
   public let detail: String
 
-  /// The server takes no writes: it became a standby, or read-only, while connections to it were open. Nothing was stored.
+  /// Whether the server does not take writes: it became a standby or read-only while connections were open. Nothing was
+  /// stored.
   public var isReadOnly: Bool { code == .refused(sqlState: "25006") }
 
   /// An error of this module, or of an engine that works with it.

@@ -2,15 +2,15 @@ import CPostgreSQL
 import Glibc
 import Synchronization
 
-/// One of the machines that an address names, as libpq's `host`, `hostaddr` and `port` have it.
+/// One of the hosts in an address, by libpq's `host`, `hostaddr` and `port`.
 struct PostgreSQLHost: Equatable, Sendable {
-  /// A name, which certificates are checked for, or the folder of a Unix socket.
+  /// The host's name, which its certificate must have, or the folder of a Unix socket.
   var name: String?
-  /// Numeric.
+  /// The numeric address.
   var address: String?
   var port: String?
 
-  /// libpq's parameters with this host alone.
+  /// libpq's parameters with only this host.
   func replacing(_ parameters: [String: String]) -> [String: String] {
     var parameters = parameters
     (parameters["host"], parameters["hostaddr"], parameters["port"]) = (name, address, port)
@@ -18,8 +18,8 @@ struct PostgreSQLHost: Equatable, Sendable {
   }
 }
 
-/// The host that a database was last found at. The connections of a program share it: after a failover only the first of
-/// them waits for a machine that is silent.
+/// The host at which a database was last found. The connections of a program share it, so that after a failover only
+/// the first one waits for a silent host.
 public final class LastHost: Sendable {
   private let host = Mutex<PostgreSQLHost?>(nil)
 
@@ -41,11 +41,11 @@ public final class LastHost: Sendable {
 }
 
 extension PostgreSQLAddress {
-  /// Each numeric address of each host, in the address's order. libpq itself would try one after the other as well, but
-  /// without a bound for each.
+  /// Each numeric address of each host, in order. libpq would also try one after the other, but without a bound for
+  /// each.
   ///
-  /// The look-up of a name is the resolver's own wait, which resolv.conf bounds. A name that is not found stands for the
-  /// numeric address that it had when it answered last. Any other is left to libpq, which says that it is not found.
+  /// resolv.conf bounds the look-up of a name. If a name is not found, its last numeric address is used. If there is
+  /// none, libpq reports that the name was not found.
   func hosts(last: LastHost? = nil) -> [PostgreSQLHost] {
     let (names, addresses, ports) = (list("host"), list("hostaddr"), list("port"))
     return (0..<max(names.count, addresses.count, 1)).flatMap { index -> [PostgreSQLHost] in

@@ -3,13 +3,13 @@ import Glibc
 
 // Calls in libpq's pipeline mode.
 extension PostgreSQLConnection {
-  /// The rows of a call, and what it says that it did.
+  /// The rows of a call, and its command tag.
   struct Answer {
     let rows: [PostgreSQLRow]
     let tag: String
   }
 
-  /// What was sent, in order: each has one result.
+  /// The sent calls in order. Each has one result.
   enum Sent {
     case preparation(PreparedName, String)
     case call
@@ -31,7 +31,7 @@ extension PostgreSQLConnection {
     let end = ContinuousClock.now + patience
     guard PQenterPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
     let sent = try send(calls)
-    // What is owed comes before what was asked now.
+    // Owed answers come before those of the new calls.
     try readOwed(until: end)
     let answers = try results(of: sent, until: end)
     guard PQexitPipelineMode(connection) == 1 else { throw lost(.connectionLost) }
@@ -40,7 +40,7 @@ extension PostgreSQLConnection {
     return answers
   }
 
-  /// Does the calls, which are a transaction of their own, and then asks the questions, in one round trip.
+  /// In one round trip, does the calls as their own transaction, and then asks the questions.
   ///
   /// - Returns: the rows of each call, or its refusal; and of each question, if all of them were answered. They may have
   ///   begun a transaction in any case.
@@ -55,7 +55,7 @@ extension PostgreSQLConnection {
     let sentNext = try send(questions, after: sent)
     try readOwed(until: end)
     let done = try results(of: sent, until: end)
-    // What was done is known, even if the connection ends here.
+    // The result of the calls is known, even if the connection ends here.
     let asked = try? results(of: sentNext, until: end)
     if connection != nil, PQexitPipelineMode(connection) != 1 { close() }
     if done.refusal?.isReadOnly == true { close() }
@@ -63,18 +63,18 @@ extension PostgreSQLConnection {
     return (done.answers, done.refusal, next)
   }
 
-  /// Ends a transaction that only read, and does not wait for the answer: the next call on this connection reads it. The
-  /// caller has all its answers, from one view, and nothing that the end says could change them.
+  /// Ends a transaction that has only read, without waiting for the answer, which the next call on this connection
+  /// reads. The caller already has all its answers from one consistent view.
   public func leave() {
     guard isInTransaction else { return }
     guard PQenterPipelineMode(connection) == 1, let sent = try? send([PostgreSQLCall("COMMIT")]) else { return close() }
     owed = sent
-    // Otherwise the server would keep the view until the next call. There is room for so short a message, unless the
+    // Otherwise the server would keep the view until the next call. There is room for this short message, unless the
     // connection is broken.
     if PQflush(connection) != 0 { close() }
   }
 
-  /// Reads what is owed, for calls that are not in pipeline mode.
+  /// Reads owed answers, before calls that are not in pipeline mode.
   func settle(until end: ContinuousClock.Instant) throws(PostgreSQLError) {
     guard !owed.isEmpty else { return }
     try readOwed(until: end)
@@ -88,7 +88,7 @@ extension PostgreSQLConnection {
     owed = []
   }
 
-  /// - Parameter before: what was sent before and has not been answered.
+  /// - Parameter before: calls that were sent before and not answered yet.
   private func send(_ calls: [PostgreSQLCall], after before: [Sent] = []) throws(PostgreSQLError) -> [Sent] {
     var sent: [Sent] = []
     var names = prepared
@@ -136,7 +136,7 @@ extension PostgreSQLConnection {
     return (answers, refusal)
   }
 
-  /// The next result. Sends what is not sent yet, and reads meanwhile: otherwise both sides could wait for each other.
+  /// The next result. Sends and reads at the same time: otherwise both sides could wait for each other.
   func next(until end: ContinuousClock.Instant) throws(PostgreSQLError) -> OpaquePointer? {
     while true {
       let unsent = PQflush(connection)
@@ -154,7 +154,7 @@ extension PostgreSQLConnection {
     return result
   }
 
-  /// Does a script of several statements without parameters, in the transaction that has begun.
+  /// Runs a script of several statements without parameters, in the transaction that has begun.
   ///
   /// - Throws: ``PostgreSQLError``, never `commitUnanswered`. The caller rolls back.
   public func run(script: StaticString) throws(PostgreSQLError) {

@@ -1,6 +1,6 @@
 /// A row of an answer. Reading a column as another type than the server's throws.
 public struct PostgreSQLRow: Equatable, Sendable {
-  /// A column's type number and its bytes. `nil` stands for NULL.
+  /// A column's type number and its bytes; `nil` for NULL.
   struct Column: Equatable, Sendable {
     let typeNumber: UInt32
     let bytes: [UInt8]?
@@ -10,10 +10,10 @@ public struct PostgreSQLRow: Equatable, Sendable {
   /// The columns' names; the rows of one answer share them.
   let names: [String]
 
-  /// A column's place, counted from 0. `nil` stands for a name that the row does not have.
+  /// A column's index, counted from 0; `nil` if the row does not have the name.
   public func index(of name: String) -> Int? { names.firstIndex(of: name) }
 
-  /// Whether the column is NULL. A column that the row does not have is not.
+  /// Whether the column is NULL; false for a column that the row does not have.
   public func isNull(_ index: Int) -> Bool { columns.indices.contains(index) && columns[index].bytes == nil }
 
   /// Whether the column is a `text`.

@@ -1,14 +1,14 @@
 extension PostgreSQLConnection {
   private static let rounds = 4
-  /// The number of the server's process that answers, which is one for each session.
+  /// The number of the server's process, of which there is one for each session.
   private static let process = PostgreSQLCall("SELECT pg_backend_pid()::int8")
 
-  /// Makes sure that each of two connections has a session of its own at the server.
+  /// Checks that each of two connections has its own session at the server.
   ///
-  /// A pooler in transaction mode lends a session to one transaction and then to the next, whoever asks: what `SET`,
-  /// `LISTEN` and `pg_advisory_lock` say holds for others then, and not for the one who said it. Such a pooler gives the
-  /// second connection the session that the first one has just used. If it takes the sessions in turn, it gives back
-  /// another one than before: transactions at the same time have two sessions, which are given back in either order.
+  /// A pooler in transaction mode gives a session to one transaction after the other, of any connection. Then `SET`,
+  /// `LISTEN` and `pg_advisory_lock` apply to other connections than the caller's. Such a pooler gives the second
+  /// connection the session that the first has just used. If it takes sessions in turn, a connection gets another
+  /// session than before. Concurrent transactions have two sessions, which are returned in either order.
   ///
   /// - Throws: ``PostgreSQLError`` with `sessionsShared`, or why the server could not be asked.
   public func requireOwnSession(beside other: PostgreSQLConnection) throws(PostgreSQLError) {

@@ -1,7 +1,7 @@
 import CPostgreSQL
 import Glibc
 
-// The connection's socket, and what comes over it without a question.
+// The connection's socket, and notifications.
 extension PostgreSQLConnection {
   /// Begins to connect, without a wait.
   static func start(_ parameters: [String: String]) -> OpaquePointer? {
@@ -11,7 +11,7 @@ extension PostgreSQLConnection {
     // SAFETY: both lists end by nil, and libpq copies what it keeps.
     let connection = PQconnectStartParams(
       names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
-    // Otherwise libpq prints what the server remarks.
+    // Otherwise libpq prints the server's notices.
     _ = PQsetNoticeReceiver(connection, { _, _ in }, nil)
     return connection
   }
@@ -32,7 +32,7 @@ extension PostgreSQLConnection {
 
   /// Waits for a notification on a channel that a call of `LISTEN` has named.
   ///
-  /// - Returns: the channel and what was said on it, or nil if nothing came within `limit`.
+  /// - Returns: the channel and its payload; nil if nothing came within `limit`.
   public func notification(within limit: Duration) throws(PostgreSQLError) -> PostgreSQLNotification? {
     let end = ContinuousClock.now + limit
     while true {
@@ -47,10 +47,10 @@ extension PostgreSQLConnection {
   }
 }
 
-/// What another connection said by `NOTIFY`.
+/// A notification that another connection sent by `NOTIFY`.
 public struct PostgreSQLNotification: Equatable, Sendable {
-  /// As `LISTEN` named it.
+  /// The channel's name in `LISTEN`.
   public let channel: String
-  /// Empty if the other said nothing further.
+  /// The payload; empty if there is none.
   public let payload: String
 }

@@ -1,25 +1,25 @@
-/// A table of the connection's schema, as the database's catalog describes it. Its names become SQL by quoting alone.
+/// A table of the connection's schema, as the database's catalog describes it. Its names become SQL only by quoting.
 public struct PostgreSQLTable: Equatable, Sendable {
   /// A column of a table.
   public struct Column: Equatable, Sendable {
-    /// As the catalog has it.
+    /// The name in the catalog.
     public let name: String
-    /// A `bigint`; otherwise a `text`.
+    /// Whether it is a `bigint`; otherwise it is a `text`.
     public let isInteger: Bool
-    /// The database counts it by itself.
+    /// Whether the database counts it by itself.
     public let isCounted: Bool
   }
 
-  /// As the catalog has it.
+  /// The name in the catalog.
   public let name: String
   /// The columns of the primary key first.
   public let columns: [Column]
-  /// How many columns the primary key has; 0 for a table without one.
+  /// The number of columns of the primary key; 0 for a table without one.
   public let keyCount: Int
-  /// The tables that its rows name rows of.
+  /// The tables that its foreign keys refer to.
   let references: Set<String>
 
-  /// All tables but those, such that each comes after the tables that it names rows of.
+  /// All tables except `others`. Each comes after the tables that it refers to.
   ///
   /// - Throws: ``PostgreSQLError``, also for a table with a column of another type.
   public static func all(
@@ -71,7 +71,7 @@ public struct PostgreSQLTable: Equatable, Sendable {
     var placed: Set<String> = []
     while ordered.count < tables.count {
       let ready = tables.filter { !placed.contains($0.name) && $0.references.intersection(names).isSubset(of: placed) }
-      // Tables that name each other in a circle: in any order.
+      // Tables that refer to each other in a circle may have any order.
       let next = ready.isEmpty ? tables.filter { !placed.contains($0.name) } : ready
       ordered += next
       placed.formUnion(next.map(\.name))

@@ -1,10 +1,10 @@
-/// A row in the binary form that `COPY` has for it (PostgreSQL's manual, COPY, "Tuples"): the number of its columns, and
-/// each column's length and bytes.
+/// A row in the binary form of `COPY` (PostgreSQL's manual, COPY, "Tuples"): the number of its columns, and each
+/// column's length and bytes.
 public struct PostgreSQLTuple: Equatable, Sendable {
-  /// The whole.
+  /// The bytes of the row.
   public private(set) var bytes: [UInt8]
 
-  /// A row without columns; they are added.
+  /// Makes a row without columns, which are added later.
   public init(columnCount: Int) {
     bytes = []
     bytes.reserveCapacity(256)
@@ -14,7 +14,7 @@ public struct PostgreSQLTuple: Equatable, Sendable {
   /// A copy of such a row.
   public init(copying buffer: UnsafeRawBufferPointer) { bytes = Array(buffer) }
 
-  /// The columns of a key alone.
+  /// Makes a row with only the columns of a key.
   public init(key: some Collection<UInt8>, columnCount: Int) {
     self.init(columnCount: columnCount)
     bytes += key
@@ -38,16 +38,16 @@ public struct PostgreSQLTuple: Equatable, Sendable {
     append(big: UInt16(truncatingIfNeeded: columnCount))
   }
 
-  /// The next column.
+  /// Appends NULL as the next column.
   public mutating func appendNull() { append(big: UInt32.max) }
 
-  /// The next column.
+  /// Appends the next column.
   public mutating func append(_ number: Int64) {
     append(big: UInt32(8))
     append(big: number)
   }
 
-  /// The next column.
+  /// Appends the next column.
   ///
   /// - Parameter text: UTF-8.
   public mutating func append(text: UnsafeRawBufferPointer) {

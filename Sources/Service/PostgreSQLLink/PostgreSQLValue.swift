@@ -1,4 +1,4 @@
-/// A parameter of a statement. It goes to the server beside the SQL, never in it.
+/// A parameter of a statement. It is sent separately from the SQL, never within it.
 public enum PostgreSQLValue: Hashable, Sendable {
   case null
   /// A `bigint`.
@@ -8,7 +8,7 @@ public enum PostgreSQLValue: Hashable, Sendable {
   /// A `bytea`.
   case bytes([UInt8])
 
-  /// PostgreSQL's number of the type (`pg_type.dat`). 0: the server finds the type by the statement.
+  /// PostgreSQL's number of the type (`pg_type.dat`). 0: the server derives the type from the statement.
   var typeNumber: UInt32 {
     switch self {
     case .null: 0

@@ -1,17 +1,17 @@
 import CPostgreSQL
 
-/// How a call and its result look to libpq. Both are in the server's binary format.
+/// Converts calls and results for libpq. Both are in the server's binary format.
 enum PreparedCall {
-  /// Whether libpq took the preparation.
+  /// Prepares a statement. Returns whether libpq accepted it.
   static func prepare(_ call: PostgreSQLCall, as name: String, on connection: OpaquePointer?) -> Bool {
     let types = call.values.map(\.typeNumber)
     return PQsendPrepare(connection, name, call.sql, Int32(types.count), types) == 1
   }
 
-  /// Whether libpq took the call.
+  /// Sends a call. Returns whether libpq accepted it.
   static func send(_ call: PostgreSQLCall, as name: String, on connection: OpaquePointer?) -> Bool {
     let binaries = call.values.map(\.binary)
-    // One buffer for all, so that every pointer lives until libpq has copied what it points at.
+    // One buffer for all, so that every pointer is valid until libpq has copied the bytes.
     let joined = binaries.compactMap { $0 }.joined() + [0]
     let lengths = binaries.map { Int32($0?.count ?? 0) }
     let formats = [Int32](repeating: 1, count: binaries.count)
@@ -47,7 +47,7 @@ enum PreparedCall {
     return Array(bytes)
   }
 
-  /// What a command says that it did: `COMMIT`, `UPDATE 1`.
+  /// The tag of a command, such as `COMMIT` or `UPDATE 1`.
   static func tag(of result: OpaquePointer) -> String { PQcmdStatus(result).map { String(cString: $0) } ?? "" }
 
   /// The server's refusal, by its SQLSTATE.

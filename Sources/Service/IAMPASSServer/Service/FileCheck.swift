@@ -2,20 +2,20 @@ import IAMPASSProtocol
 import Logging
 
 extension SignInService {
-  /// How long the check may read while the service works: a hundred gigabytes of a slow disk.
+  /// The longest time of the check while the service works: enough for a hundred gigabytes on a slow disk.
   private static let longestCheck = Duration.seconds(7_200)
 
-  /// Says that the start has checked the whole file, or that ``checkFile(of:)`` is still to do so.
+  /// Notes whether the start has checked the whole file. Otherwise ``checkFile(of:)`` is still to do so.
   public func noteFile(isChecked: Bool) { core.file.become(isChecked ? .sound : .unchecked) }
 
-  /// Whether the check has found a damage.
+  /// Whether the check has found damage.
   public var isFileDamaged: Bool {
     if case .damaged = core.file.state { true } else { false }
   }
 
   /// Checks the whole file while requests are answered, until the task is cancelled.
   ///
-  /// A damage is logged, `/readyz` says so, and requests that need a damaged page get 503 as ever.
+  /// Damage is logged and shown by `/readyz`. Requests that need a damaged page get 503.
   public func checkFile(of storage: SQLiteStorage) async {
     let logger = core.logger
     do {

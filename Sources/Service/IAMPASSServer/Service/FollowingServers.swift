@@ -1,20 +1,20 @@
 import Logging
 
 extension SignInService {
-  /// Seconds until another look after a failure.
+  /// The pause after a failure, in seconds.
   private static let pause = 1
 
-  /// Says that a PostgreSQL database may lack what it knew before.
+  /// Logs that a PostgreSQL database may lack data that it had before.
   public static func tellOfLostHistory(_ logger: Logger) {
     logger.warning(
       "a standby of the database was promoted, or a copy was put back",
       metadata: ["hint": "phones cut off and credentials revoked that it did not hear of are taken again"])
   }
 
-  /// Wakes whoever waits here for what other servers change, until the task is cancelled. Returns at once if the storage
-  /// is this server's own.
+  /// Wakes requests here that wait for changes of other servers, until the task is cancelled. Returns at once if the
+  /// storage is this server's own.
   ///
-  /// - Returns: why this server must stop: a newer server changed the database. Nil otherwise.
+  /// - Returns: why this server must stop, because a newer server changed the database; nil otherwise.
   public func followOtherServers() async -> StorageError? {
     guard let others = core.storage.others else { return nil }
     while !Task.isCancelled {

@@ -1,9 +1,10 @@
 extension SignInService {
-  /// Milliseconds between two looks at the lists' versions: a command may have changed one, or another server.
+  /// The time between two looks at the lists' versions, in milliseconds. A command or another server may have changed a
+  /// list.
   private static let listInterval = 500
 
-  /// Wakes whoever waits here for a list of users that was changed, until the task is cancelled. With a list, users leave,
-  /// whose sessions end: those who wait for sessions look again, too. Stores what computers say of themselves.
+  /// Wakes requests that wait for a list of users if it changes, until the task is cancelled. Removed users' sessions
+  /// end, so requests that wait for sessions look again too. It also stores computers' reports.
   public func followUserLists() async {
     var known: [String: Int64]?
     while !Task.isCancelled {

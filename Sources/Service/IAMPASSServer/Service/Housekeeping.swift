@@ -1,5 +1,5 @@
 extension SignInService {
-  /// Ends what time has ended and forgets what is no longer needed, until the task is cancelled.
+  /// Ends expired sessions and deletes old data, until the task is cancelled.
   ///
   /// One of several servers on one database does it.
   public func keepHouse(keeping times: KeptTimes = .usual) async {
@@ -17,18 +17,18 @@ extension SignInService {
     }
   }
 
-  /// Whether this is the server that does it.
+  /// Whether this server does the housekeeping.
   var keepsHouse: Bool { core.storage.others?.keepsHouse ?? true }
 
-  /// One round, if this is the server that does it.
+  /// Does one round, if this server does the housekeeping.
   ///
-  /// - Throws: ``HouseTaken`` if another one took over meanwhile, and what goes wrong with the storage.
+  /// - Throws: ``HouseTaken`` if another server took over meanwhile, and errors of the storage.
   func tidyIfKeeper(keeping times: KeptTimes = .usual) async throws {
     guard keepsHouse else { return }
     try await HouseDuty.$isOn.withValue(core.storage.others != nil) { try await tidy(keeping: times) }
   }
 
-  /// One round.
+  /// Does one round.
   func tidy(keeping times: KeptTimes = .usual) async throws {
     let storage = core.storage
     try await storage.keepTime()
@@ -44,10 +44,10 @@ extension SignInService {
 }
 
 extension ServiceCore {
-  /// How many sessions are ended at once. Whoever signs in meanwhile waits as long as that takes.
+  /// The most sessions that are ended in one transaction. Sign-ins wait meanwhile.
   private static let overduePortion = 100
 
-  /// Stores the end of every session whose time has come, and tells everyone who waits.
+  /// Stores the end of every expired session, and wakes the requests that wait for it.
   func closeOverdue(at now: UnixTime) async throws {
     var place: OverduePlace?
     var unreadable: Set<String> = []

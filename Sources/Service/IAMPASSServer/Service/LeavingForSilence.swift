@@ -1,7 +1,7 @@
 extension SignInService {
   func leaveForSilence(at now: UnixTime) async throws {
     let (look, changed) = try await core.storage.leaveForSilence(since: lastLook.value, at: now)
-    // Only after it is stored: a failed look did not listen.
+    // This comes after the look is stored: time of a failed look does not count as silence.
     lastLook.remember(look)
     core.announceMoves(of: changed)
   }

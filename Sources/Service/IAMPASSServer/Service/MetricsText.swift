@@ -1,7 +1,7 @@
 extension SignInService {
-  /// For who may see them: never among the service's own routes.
+  /// The metrics. They must not be among the service's own routes, which strangers can reach.
   ///
-  /// What needs no database is there while the database is gone or hangs, too: that is when it is asked for.
+  /// Metrics that do not need the database are also there while it is gone or hangs, because they are needed most then.
   func metricsText() async -> String {
     var stock: StockLooks.Stock?
     do {

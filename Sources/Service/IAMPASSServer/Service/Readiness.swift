@@ -1,10 +1,10 @@
 extension SignInService {
-  /// Milliseconds for which service time may stand still without a proxy being told.
+  /// How long service time may stand still before ``unreadiness()`` reports it, in milliseconds.
   static let longestStandstill: Int64 = 60_000
 
-  /// Why a proxy should send nobody here; nil: it may. Throws if the storage does not answer.
+  /// Why a proxy should not send requests here; nil if it may. Throws if the storage does not answer.
   func unreadiness() async throws -> String? {
-    // Requests at work are still answered.
+    // Running requests are still answered.
     if board.isStopping { return "the service stops" }
     if core.storage.clock.standstill() > Self.longestStandstill {
       return "the database's clock was set back: no deadline comes until it has caught up"

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 /// Finds the route of a request, checks the signature, and calls the group of replies for the route.
 struct Router: Sendable {
   let core: ServiceCore
-  /// As clients know the service; nil: each request's own authority counts.
+  /// The service's address for clients; nil: each request's own authority counts.
   let publicURL: ServerURL?
   let proxies: TrustedProxies
   let management: ManagementReplies
@@ -57,7 +57,7 @@ struct Router: Sendable {
     }
     let call = Call(request: request, address: address, target: target, client: proxies.client(of: request))
     if let refusal = call.refusal(of: route) { return refusal }
-    // Who it is, the request must prove first.
+    // The request must be authenticated first, so it has no actor yet.
     return await AuditActor.$current.withValue(nil) {
       await limitingFailures(of: route, call) {
         await replyingWhenStorageFails { try await reply(to: route, call) }
@@ -65,7 +65,7 @@ struct Router: Sendable {
     }
   }
 
-  /// A client that fails too often is told to wait. A right request is done all the same.
+  /// A client that fails too often must wait. A valid request is still accepted.
   private func limitingFailures(
     of route: Route, _ call: Call, _ work: () async -> ServiceReply
   ) async -> ServiceReply {
@@ -113,7 +113,7 @@ struct Router: Sendable {
       joinCodes: joinCodes, call: call, now: core.clock())
   }
 
-  /// Seconds that a browser waits which begins too many sign-ins; nil: it need not.
+  /// How long a browser that begins too many sign-ins must wait, in seconds; nil if it need not.
   private func waitForSignIn(_ path: [String], _ call: Call) async -> Int64? {
     guard path == ["sign-in"], call.request.method == "POST" else { return nil }
     return await core.failures.note(.consoleSignIn, from: call.client.text, with: core.storage.limits, at: core.clock())
@@ -164,7 +164,7 @@ struct Router: Sendable {
       ).encoded())
   }
 
-  /// A reply for an application's own request, signed; its hosts may not manage users and phones.
+  /// The signed reply to an application's own request. Its host credentials may not manage users and phones.
   private func signed(
     application id: String, _ call: Call,
     _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
@@ -211,9 +211,9 @@ struct Router: Sendable {
     }
   }
 
-  /// A reply for a request that a session's token and secret signed.
+  /// The reply to a request that was signed with a session's token and secret.
   ///
-  /// - Parameter work: the marked reply.
+  /// - Parameter work: makes the marked reply.
   private func signed(
     session id: String, _ call: Call, _ work: @Sendable (SessionMoment) async throws -> ServiceReply
   ) async throws -> ServiceReply {
@@ -224,7 +224,7 @@ struct Router: Sendable {
     case .failure(let refusal): return refusal.reply
     case .success(let found): claim = found
     }
-    // Under its token.
+    // The client id is the session's token.
     guard RandomValue.isIdentifier(claim.clientID) else { return .refused(.signatureRefused) }
     let known = core.storage.knownKeys(ofSession: id)
     let refusal = core.earlyRefusal(
@@ -241,7 +241,7 @@ struct Router: Sendable {
     case (.refused(let reason), _): return .refused(reason)
     case (.verified, nil): return .refused(.nonceReplayed)
     case (.verified(let client), let moment?):
-      // It was forgotten after its keys were read.
+      // The session was deleted after its keys were read.
       guard moment.told != nil else { return .refused(.unknownSession) }
       return await AuditActor.$current.withValue(.session(keys.id)) {
         await replyingWhenStorageFails { try await work(moment) }
@@ -256,7 +256,7 @@ struct Router: Sendable {
     reply.marked(try await core.storage.mark())
   }
 
-  /// After a failure of the storage the client is told to try again, and the log says what failed.
+  /// If the storage fails, the client gets a reply to try again, and the failure is logged.
   private func replyingWhenStorageFails(_ work: () async throws -> ServiceReply) async -> ServiceReply {
     do {
       let reply = try await work()
@@ -269,7 +269,7 @@ struct Router: Sendable {
   }
 
   @Sendable private func reply(toFailure error: any Error) -> ServiceReply {
-    // The storage is well.
+    // This is not a failure of the storage.
     if error is TooManyStrangers {
       return .refused(.storageUnavailable).adding("Retry-After", String(TooManyStrangers.pause))
     }
@@ -279,7 +279,7 @@ struct Router: Sendable {
 }
 
 extension ServiceReply {
-  /// With this service's own signatures, for the client that was verified.
+  /// The reply with this service's own signatures, for the verified client.
   fileprivate func signed(for client: VerifiedClient) -> ServiceReply {
     adding(
       ReplySignature.header,

@@ -1,27 +1,27 @@
 import IAMPASSProtocol
 import Logging
 
-/// The service without sockets: a request in, a reply out.
+/// The service without sockets: it turns a request into a reply.
 public struct SignInService: Sendable {
   /// The folder of the programs that may send registration links. The console chooses one of them.
   public static let usualPrograms = "/etc/iampass-server/programs"
-  /// How long a status is held at most, in seconds.
+  /// The longest time that a status is held, in seconds.
   public static let usualWait: Int64 = HeldReply.usualWait
 
   let core: ServiceCore
   private let router: Router
   let lastLook = PresenceBySilence.LastLook()
-  /// When the certificate that is shown ends; nil if that is not known.
+  /// When the shown certificate expires; nil if that is not known.
   let certificateEnd: @Sendable () -> UnixTime?
 
   /// - Parameters:
-  ///   - publicURL: as clients know the service; without it each request's own authority counts.
-  ///   - longestWait: how long a status is held for its client at most, in seconds; 0: never.
-  ///   - pushTrust: which push services ring phones.
-  ///   - pushContact: for the push services' operators; nil: the service's own address.
-  ///   - proxies: the proxies that are believed about the address a request comes from.
+  ///   - publicURL: the service's address for clients; nil: each request's own authority counts.
+  ///   - longestWait: the longest time that a status is held, in seconds; 0: never.
+  ///   - pushTrust: the push services that may be used.
+  ///   - pushContact: the contact for the push services' operators; nil: the service's own address.
+  ///   - proxies: the proxies that are trusted to give a request's address.
   ///   - programs: the folder of the programs that may send registration links.
-  ///   - certificateEnd: when the certificate that is shown ends.
+  ///   - certificateEnd: gives when the shown certificate expires.
   ///   - joinCodes: makes the codes by which computers join.
   public init(
     storage: SQLiteStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait, pushTrust: PushTrust = PushTrust(),
@@ -35,7 +35,7 @@ public struct SignInService: Sendable {
       programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
-  /// The same in a PostgreSQL database, where further servers may run the same service.
+  /// The same in a PostgreSQL database, which several servers of one service may share.
   public init(
     storage: PostgreSQLStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
     pushTrust: PushTrust = PushTrust(), pushContact: PushContact? = nil, proxies: TrustedProxies = .init(),
@@ -48,7 +48,7 @@ public struct SignInService: Sendable {
       programs: programs, logger: logger, certificateEnd: certificateEnd, joinCodes: joinCodes)
   }
 
-  /// The same on any engine's storage.
+  /// The same on the storage of any engine.
   init(
     on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
     pushTrust: PushTrust = PushTrust(), pushContact: PushContact? = nil, proxies: TrustedProxies = .init(),
@@ -69,7 +69,7 @@ public struct SignInService: Sendable {
 
   var board: ChangeBoard { core.board }
 
-  /// As clients know the service; nil: each request's own authority counts.
+  /// The service's address for clients; nil: each request's own authority counts.
   var publicURL: ServerURL? { router.publicURL }
 
   /// Documents that commands and other servers have ordered.
@@ -77,10 +77,10 @@ public struct SignInService: Sendable {
     DocumentRequests(core: core, sessions: router.sessions, contact: publicURL?.origin ?? "https://localhost")
   }
 
-  /// `/readyz` tells proxies from now on to send requests to other servers. Those that come are answered as ever.
+  /// From now on `/readyz` tells proxies to use other servers. Requests that still come are answered as usual.
   public func announceStop() { core.board.announceStop() }
 
-  /// Answers every held request, and those to come at once.
+  /// Answers all held requests at once, and also those to come.
   public func stopHolding() { core.board.stop() }
 
   /// The reply to a request, with its id. Failures of the storage are replies too.
@@ -100,9 +100,9 @@ public struct SignInService: Sendable {
     return reply
   }
 
-  /// Why browsers will not open the phone's page; nil if nothing that the service can see is in the way.
+  /// Why browsers will not open the phone's page; nil if the service knows no reason.
   ///
-  /// - Parameter certificate: the file of what is shown to browsers; nil if a proxy shows its own.
+  /// - Parameter certificate: the file of the certificate that browsers get; nil if a proxy has its own.
   public func pageProblem(certificate: String?) -> String? {
     guard let publicURL else { return "no --public-url is given, so links may lead to a number" }
     guard let name = publicURL.hostName else { return "\(publicURL) has no DNS name" }

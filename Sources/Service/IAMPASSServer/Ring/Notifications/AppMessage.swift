@@ -1,10 +1,10 @@
 import IAMPASSProtocol
 
-/// A message for an app: which of its accounts has which request. Nothing in it names a user.
+/// A message for an app: the account and its request. It does not name a user.
 struct AppMessage: Sendable {
   let device: String
   let session: String
-  /// Until the request ends.
+  /// Seconds until the request ends.
   let secondsLeft: Int64
 
   /// The body for APNs. The app may replace the text (`mutable-content`).
@@ -18,7 +18,7 @@ struct AppMessage: Sendable {
     ]).encoded()
   }
 
-  /// The body for FCM: data alone, which the app itself shows. Values are texts there.
+  /// The body for FCM: only data, which the app itself shows. Values are texts there.
   func forGoogle(to token: Secret) -> [UInt8] {
     JSON.object([
       "message": .object([

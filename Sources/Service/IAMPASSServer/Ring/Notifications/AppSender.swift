@@ -11,9 +11,9 @@ struct AppSender: Sendable {
     google = GoogleSender(client: client, grants: GoogleGrants(client: client, places: places), places: places)
   }
 
-  /// One attempt.
+  /// Makes one attempt.
   ///
-  /// - Parameter clock: both times of now.
+  /// - Parameter clock: gives the current times.
   func send(
     _ message: AppMessage, to token: AppToken, _ settings: NotificationSettings, attempt: Int, clock: StorageClock
   ) async -> PushVerdict {
@@ -39,7 +39,7 @@ struct AppSender: Sendable {
         ? .later(refused.reply, attempt: attempt, secondsLeft: message.secondsLeft, problem: problem)
         : .failed(problem)
     } catch {
-      // A connection that was kept may have ended meanwhile: the next attempt makes another one.
+      // A kept connection may have ended meanwhile. The next attempt makes a new one.
       return .later(
         PushReply(status: 0), attempt: attempt, secondsLeft: message.secondsLeft, problem: "\(error)")
     }
@@ -47,6 +47,6 @@ struct AppSender: Sendable {
 }
 
 extension NotificationSettings {
-  /// The same for the same settings, and nothing that could be shown.
+  /// The sender's key: equal for equal settings, and without readable parts of them.
   var sender: String { Digest.hexadecimal(Digest.sha256(Array((told + "\n" + secret.exposedValue).utf8))) }
 }

@@ -30,11 +30,11 @@ struct AppleSender: Sendable {
       headers: headers, tls: { [trust = places.trust] in try settings.proof.tlsContext(trust: trust) })
   }
 
-  /// What follows from a reply.
+  /// The verdict on a reply.
   ///
   /// - Parameters:
-  ///   - toldAt: when the phone told its token, in Unix time.
-  ///   - canRenew: the provider token is old enough for another one.
+  ///   - toldAt: when the phone sent its token, in Unix time.
+  ///   - canRenew: whether the provider token is old enough to be replaced.
   static func verdict(
     of reply: HTTP2Reply, attempt: Int, secondsLeft: Int64, toldAt: UnixTime, canRenew: Bool
   ) -> PushVerdict {
@@ -43,7 +43,7 @@ struct AppleSender: Sendable {
     switch (reply.status, reason) {
     case (200, _): return .delivered
     case (410, _):
-      // The device may have told its token again since.
+      // The phone may have sent its token again since.
       if let endedAt = reply.json?["timestamp"]?.integer, UnixTime(milliseconds: endedAt) < toldAt {
         return .failed("\(problem), for an earlier registration")
       }
@@ -57,19 +57,19 @@ struct AppleSender: Sendable {
     }
   }
 
-  /// Apple calls the provider token expired.
+  /// Whether Apple says that the provider token has expired.
   static func isTokenExpired(_ reply: HTTP2Reply) -> Bool { reply.status == 403 && reason(in: reply) == expired }
 
-  /// One of the words of the documentation; empty for anything else.
+  /// One of the documentation's words; empty if the reply has another text.
   private static func reason(in reply: HTTP2Reply) -> String { PushReply.reason(in: reply.body) }
 }
 
-/// The tokens that name the sender to APNs. Apple refuses one that is older than an hour, and those who make one more
-/// often than every 20 minutes.
+/// The tokens that authenticate the sender to APNs. Apple refuses a token that is older than an hour, and senders that
+/// make new ones more often than every 20 minutes.
 actor AppleTokens {
-  /// In seconds.
+  /// The age at which a token is replaced, in seconds.
   private static let usualAge: Int64 = 50 * 60
-  /// In seconds.
+  /// The least age at which a token is replaced, in seconds.
   static let leastAge: Int64 = 20 * 60
 
   private struct Claims: JWTPayload {
@@ -86,7 +86,7 @@ actor AppleTokens {
 
   private var known: [String: Made] = [:]
 
-  /// - Parameter sender: another one for other settings.
+  /// - Parameter sender: the sender's key, which differs for other settings.
   func token(
     of sender: String, key: Secret, keyID: String, teamID: String, at now: NotificationTime
   ) async throws -> Secret {
@@ -95,7 +95,7 @@ actor AppleTokens {
     let signer = await JWTKeyCollection().add(
       ecdsa: try ES256PrivateKey(pem: key.exposedValue), kid: name)
     let text = try await signer.sign(Claims(iss: teamID, iat: now.wall.seconds), kid: name)
-    // Another message may have made one meanwhile: all use the first.
+    // Another message may have made one meanwhile. All messages use the first one.
     if let token = usable(sender, at: now) { return token }
     known[sender] = Made(token: Secret(text), at: now.service)
     return Secret(text)
@@ -107,9 +107,9 @@ actor AppleTokens {
     return age < (made.isRefused ? Self.leastAge : Self.usualAge) ? made.token : nil
   }
 
-  /// Apple calls the token expired: the clocks differ.
+  /// Notes that Apple refused the token as expired, because the clocks differ.
   ///
-  /// - Returns: whether the next message has another one.
+  /// - Returns: whether the next message gets a new token.
   func refuse(tokenOf sender: String, at now: NotificationTime) -> Bool {
     guard let made = known[sender] else { return true }
     known[sender]?.isRefused = true

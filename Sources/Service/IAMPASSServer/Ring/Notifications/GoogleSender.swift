@@ -4,7 +4,7 @@ import NIOHTTP1
 
 /// Sends messages through FCM's HTTP v1 API, `projects.messages.send`.
 struct GoogleSender: Sendable {
-  /// In seconds: FCM's documentation has senders wait so long after 429 without `Retry-After`.
+  /// The pause after 429 without `Retry-After`, in seconds, by FCM's documentation.
   private static let quotaPause: Int64 = 60
 
   let client: any HTTP2Posting
@@ -30,7 +30,7 @@ struct GoogleSender: Sendable {
     switch (reply.status, code) {
     case (200, _): return .delivered
     case (404, "UNREGISTERED"): return .gone
-    // The next attempt has another access token.
+    // The next attempt uses another access token.
     case (401, _), (500..<600, _):
       return .later(reply.push, attempt: attempt, secondsLeft: secondsLeft, problem: problem)
     case (429, _):
@@ -41,7 +41,7 @@ struct GoogleSender: Sendable {
     }
   }
 
-  /// FCM's own error code, or otherwise Google's general one; empty if the reply has neither.
+  /// FCM's own error code, or Google's general one; empty if the reply has neither.
   private static func code(in reply: HTTP2Reply) -> String {
     let error = reply.json?["error"]
     let codes =
@@ -56,11 +56,11 @@ struct GoogleSender: Sendable {
 /// Access tokens that Google grants to service accounts: "Using OAuth 2.0 for Server to Server Applications".
 actor GoogleGrants {
   private static let scope = "https://www.googleapis.com/auth/firebase.messaging"
-  /// How long an assertion is good, in seconds: Google takes an hour at most.
+  /// How long an assertion is valid, in seconds. Google accepts an hour at most.
   private static let assertionLife: Int64 = 3_600
-  /// In seconds: a grant is renewed so long before its end.
+  /// How long before its end a grant is renewed, in seconds.
   private static let margin: Int64 = 60
-  /// Seconds for which a grant is kept at most, whatever its reply says.
+  /// The longest time that a grant is kept, in seconds, whatever its reply says.
   private static let longestLife: Int64 = 86_400
 
   private struct Claims: JWTPayload {
@@ -84,10 +84,10 @@ actor GoogleGrants {
     self.places = places
   }
 
-  /// - Parameter sender: another one for other settings.
+  /// - Parameter sender: the sender's key, which differs for other settings.
   func grant(of sender: String, _ settings: GoogleNotifications, at now: NotificationTime) async throws -> Secret {
     if let grant = known[sender], now.service < grant.endsAt { return grant.token }
-    // Many messages may begin at once; one of them asks.
+    // Many messages may begin at once, but only one of them asks.
     let task = underway[sender] ?? Task { try await ask(for: sender, settings, at: now) }
     underway[sender] = task
     defer { underway[sender] = nil }
@@ -96,7 +96,7 @@ actor GoogleGrants {
     return grant.token
   }
 
-  /// Google does not take it any more.
+  /// Drops a grant that Google no longer accepts.
   func forget(grantOf sender: String) { known[sender] = nil }
 
   private func ask(
@@ -122,7 +122,7 @@ actor GoogleGrants {
   }
 }
 
-/// Google gave no access token. Its reply may have parts of the assertion, so that only the status is told.
+/// Google did not give an access token. Its reply may have parts of the assertion, so only the status is logged.
 struct GrantRefused: Error {
   let reply: PushReply
 }

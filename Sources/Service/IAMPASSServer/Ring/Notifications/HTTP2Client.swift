@@ -6,11 +6,11 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// The place that a request over HTTP/2 goes to, and the one who sends.
+/// The server of a request over HTTP/2, and its sender.
 struct HTTP2Place: Sendable, Hashable {
   let host: String
   let port: Int
-  /// Tells connections of different senders apart: APNs takes one team, or one certificate, on a connection.
+  /// The sender's key. APNs accepts only one team, or one certificate, on a connection.
   let sender: String
 
   var origin: String { "https://\(host)" + (port == PushSubscription.standardPort ? "" : ":\(port)") }
@@ -25,7 +25,7 @@ struct HTTP2Reply: Sendable {
   var json: JSON? { try? JSON(parsing: body) }
 }
 
-/// Sends requests over HTTP/2. An exchange has a bound.
+/// Sends requests over HTTP/2. Each exchange is bounded in time.
 protocol HTTP2Posting: Sendable {
   /// - Parameter tls: makes the context of a new connection.
   func post(
@@ -34,15 +34,15 @@ protocol HTTP2Posting: Sendable {
   ) async throws -> HTTP2Reply
 }
 
-/// Sends requests over HTTP/2, on connections that are kept: Apple takes rapid connecting for an attack.
+/// Sends requests over HTTP/2, on connections that are kept open: Apple takes frequent connecting for an attack.
 final class HTTP2Client: HTTP2Posting {
-  /// In seconds, for TLS.
+  /// The longest time for TLS's handshake, in seconds.
   private static let handshakeTime: Int64 = 5
-  /// In seconds, for one exchange.
+  /// The longest time for one exchange, in seconds.
   private static let wholeTime: Int64 = 10
-  /// In seconds: a middle box may have forgotten a connection that was silent for so long.
+  /// How long an idle connection is kept, in seconds. A middlebox may have dropped it after this time.
   private static let idleTime: Int64 = 300
-  /// In bytes: the description of an error is shorter.
+  /// The greatest size of a reply in bytes. Descriptions of errors are shorter.
   private static let greatestReply = 16 * 1_024
 
   private typealias Multiplexer = NIOHTTP2Handler.AsyncStreamMultiplexer<Void>
@@ -57,11 +57,11 @@ final class HTTP2Client: HTTP2Posting {
   }
 
   private let proxy: PushProxy?
-  /// Made at first use: it has threads of its own.
+  /// The name look-up, made at first use because it has its own threads.
   private let lookup = Mutex<NameLookup?>(nil)
   private let kept = Mutex<[HTTP2Place: Connection]>([:])
 
-  /// - Parameter proxy: nil: places are reached directly.
+  /// - Parameter proxy: nil: servers are reached directly.
   init(proxy: PushProxy? = nil) { self.proxy = proxy }
 
   deinit { for connection in kept.withLock({ $0.values }) { connection.channel.close(promise: nil) } }
@@ -74,7 +74,7 @@ final class HTTP2Client: HTTP2Posting {
     do {
       return try await exchange(body, path, place, headers, on: connection)
     } catch {
-      // Whatever failed, the next message has another connection.
+      // Whatever failed, the next message uses another connection.
       drop(connection, of: place)
       throw error
     }
@@ -102,7 +102,7 @@ final class HTTP2Client: HTTP2Posting {
       do {
         try await outbound.write(contentsOf: [.head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil)])
       } catch {
-        // Whoever ended the connection may have said why, which is read below.
+        // The peer that ended the connection may have sent the reason, which is read below.
         unwritten = error
       }
       var reply: PushReply?
@@ -146,7 +146,7 @@ final class HTTP2Client: HTTP2Posting {
     return other ?? made
   }
 
-  /// Others may still wait on the connection. Each of them has its own end, after which nobody needs the connection.
+  /// Other exchanges may still use the connection. Each has its own bound, and afterwards the connection is not needed.
   private func drop(_ connection: Connection, of place: HTTP2Place) {
     kept.withLock { if $0[place]?.channel === connection.channel { $0[place] = nil } }
     connection.channel.eventLoop.scheduleTask(in: .seconds(Self.wholeTime)) {
@@ -159,7 +159,7 @@ final class HTTP2Client: HTTP2Posting {
     let addresses = try await names().addresses(of: host, port: port)
     let tunnels = proxy != nil
     let (channel, negotiated, trouble) = try await FirstAddress.connect(addresses, of: host) { channel in
-      // One for each connection: those that lost the race end too.
+      // There is one for each connection. Connections that lose the race end too.
       let trouble = FirstError()
       return channel.eventLoop.makeCompletedFuture {
         if tunnels {
@@ -200,7 +200,7 @@ final class HTTP2Client: HTTP2Posting {
   }
 }
 
-/// Why TLS failed. Whoever waits for its end is told only that the connection closed.
+/// Why TLS failed. Waiting tasks only learn that the connection was closed.
 private final class FirstError: ChannelInboundHandler, Sendable {
   typealias InboundIn = NIOAny
 

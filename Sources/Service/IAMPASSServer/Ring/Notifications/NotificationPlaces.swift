@@ -1,15 +1,15 @@
 import IAMPASSProtocol
 import NIOSSL
 
-/// The times that a message has to do with.
+/// The current times for a message.
 struct NotificationTime: Sendable {
-  /// What nobody can set: for ages.
+  /// Service time, which cannot be set, for ages.
   let service: UnixTime
-  /// For others.
+  /// The wall clock's time, for others.
   let wall: UnixTime
 }
 
-/// Where Apple's and Google's services are. The names are fixed: unlike a browser's push service, no phone chooses them.
+/// The addresses of Apple's and Google's services. They are fixed, while phones choose a browser's push service.
 struct NotificationPlaces: Sendable {
   /// A stand-in for both; nil: the services themselves.
   private let standIn: ServerURL?
@@ -30,7 +30,7 @@ struct NotificationPlaces: Sendable {
 
   func google(_ sender: String) -> HTTP2Place { place("fcm.googleapis.com", sender) }
 
-  /// Where Google grants access: ``GoogleNotifications/tokenAddress``.
+  /// The server that grants Google's access tokens: ``GoogleNotifications/tokenAddress``.
   func tokens(_ sender: String) -> HTTP2Place { place("oauth2.googleapis.com", sender) }
 
   private func place(_ host: String, _ sender: String) -> HTTP2Place {

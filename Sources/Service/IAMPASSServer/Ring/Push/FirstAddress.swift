@@ -1,16 +1,16 @@
 import NIOCore
 import NIOPosix
 
-/// Connects to whichever of a name's addresses answers first: the next one starts beside an address that does not
-/// answer, and the families take turns (RFC 8305, by NIO). TLS begins on the connection that was made.
+/// Connects to the address of a name that answers first. If an address does not answer soon, the next one is tried in
+/// parallel, and the families take turns (RFC 8305, by NIO). TLS begins on the connection that was made.
 enum FirstAddress {
-  /// In seconds, for all addresses together: the last one starts after less than three.
+  /// The longest time for all addresses together, in seconds. The last one starts after less than three.
   private static let connectTime: Int64 = 8
   /// The greatest number of addresses of one family. Phones choose names, and a name may have any number of addresses.
   static let most = 5
 
-  /// - Parameter addresses: those that may be connected to, in the order of the lookup. The name is not looked up again,
-  ///   which could give others.
+  /// - Parameter addresses: the permitted addresses, in the order of the look-up. The name is not looked up again,
+  ///   because that could give others.
   static func connect<Output: Sendable>(
     _ addresses: [SocketAddress], of host: String,
     initializer: @escaping @Sendable (any Channel) -> EventLoopFuture<Output>
@@ -27,7 +27,7 @@ enum FirstAddress {
     }
   }
 
-  /// An address that loses is forgotten before its channel closes, and an asynchronous channel must not end before that
+  /// A losing address is released before its channel closes, but an asynchronous channel must not end before that
   /// (`NIOAsyncWriter`).
   private static func kept<Output: Sendable>(_ output: Output, by channel: any Channel) -> Output {
     channel.closeFuture.whenComplete { _ in withExtendedLifetime(output) {} }

@@ -15,7 +15,7 @@ final class NameLookup: Sendable {
 
   convenience init() { self.init(asking: Self.ask) }
 
-  /// - Parameter ask: looks a name up, and may block.
+  /// - Parameter ask: looks up a name, and may block.
   init(asking ask: @escaping @Sendable (String, Int) throws -> [SocketAddress]) {
     self.ask = ask
     pool.start()

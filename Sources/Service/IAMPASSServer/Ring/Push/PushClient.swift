@@ -6,10 +6,11 @@ import NIOSSL
 
 /// Decides which push services may be contacted.
 public struct PushTrust: Sendable {
-  /// The authority of a private push service: then only this authority is trusted, at any address and port. Nil: the
-  /// system's authorities, at port 443 of public addresses outside this machine's own networks.
+  /// The authority of a private push service. Only this authority is then trusted, at any address and port. Nil: the
+  /// system's authorities, at port 443 of public addresses outside of this computer's own networks.
   let authority: [NIOSSLCertificate]?
-  /// Stands for Apple's and Google's services, with a certificate of ``authority``; nil: messages go to these.
+  /// Stands for Apple's and Google's services, with a certificate of ``authority``; nil: messages go to the real
+  /// services.
   let standIn: ServerURL?
   /// Nil: push services are reached directly.
   let proxy: PushProxy?
@@ -83,7 +84,8 @@ struct PushClient: PushPosting {
           .head(head), .body(.byteBuffer(ByteBuffer(bytes: body))), .end(nil),
         ])
       } catch {
-        // Whoever ended the connection may have said why: a proxy its status, TLS its error. That is read below.
+        // The peer that ended the connection may have sent the reason: a proxy its status, TLS its error. It is read
+        // below.
         unwritten = error
       }
       var reply: PushReply?
@@ -129,14 +131,14 @@ struct PushClient: PushPosting {
     }
   }
 
-  /// The push service's, or the proxy's.
+  /// The addresses of the push service, or of the proxy.
   private func addresses(for subscription: PushSubscription) async throws -> [SocketAddress] {
     guard let proxy = trust.proxy else {
       let addresses = try await names.addresses(of: subscription.host, port: subscription.port)
       guard try trust.allows(addresses, own: OwnNetworks.current) else { throw PushProblem.privateAddress }
       return addresses
     }
-    // Behind a proxy the names of the internet may not be found here.
+    // Behind a proxy this computer may not find names of the internet.
     let found = try? await names.addresses(of: subscription.host, port: subscription.port)
     guard try trust.allows(byProxy: subscription.host, found: found, own: OwnNetworks.current) else {
       throw PushProblem.privateAddress

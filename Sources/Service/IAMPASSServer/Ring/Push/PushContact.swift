@@ -1,17 +1,17 @@
 import IAMPASSProtocol
 
-/// Whom a push service's operators may write to: the `sub` of a ``PushToken`` (RFC 8292 §2.1).
+/// The contact for a push service's operators: the `sub` of a ``PushToken`` (RFC 8292 §2.1).
 public struct PushContact: Sendable, Equatable {
-  /// Bytes of a mail address (RFC 5321 §4.5.3.1.3).
+  /// The greatest length of a mail address in bytes (RFC 5321 §4.5.3.1.3).
   private static let greatestLength = 254
   private static let scheme = "mailto:"
-  /// Names that the internet does not have (RFC 2606, 6761, 6762, 8375, 9476; `internal` is ICANN's).
+  /// Endings of names that the internet does not have (RFC 2606, 6761, 6762, 8375, 9476; `internal` is ICANN's).
   private static let privateEndings: Set<String> = [
     "alt", "arpa", "corp", "example", "home", "internal", "intranet", "invalid", "lan", "local", "localdomain",
     "localhost", "onion", "private", "test",
   ]
 
-  /// `mailto:` with an address, or `https://` with a name.
+  /// The contact: `mailto:` with an address, or `https://` with a name.
   public let text: String
 
   /// Nil unless it is `mailto:NAME@DOMAIN` in plain ASCII, or an `https://` address with a DNS name.
@@ -29,8 +29,8 @@ public struct PushContact: Sendable, Equatable {
     }
   }
 
-  /// Whether Apple's push service takes an address at this name. It refuses private ones with 403 BadJwtToken, and then
-  /// no iPhone rings by the page.
+  /// Whether Apple's push service accepts a contact at this name. It refuses private names with 403 BadJwtToken, and
+  /// then the page does not ring iPhones.
   ///
   /// - Parameter host: nil: a numeric address.
   public static func isPublic(host: String?) -> Bool {

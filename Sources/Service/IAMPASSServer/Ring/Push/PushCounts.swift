@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What became of the messages that were to ring phones.
+/// Counts the results of messages to phones.
 final class PushCounts: Sendable {
   enum Service: String, Sendable {
     case web, apple, google
@@ -13,7 +13,7 @@ final class PushCounts: Sendable {
     /// The phone's subscription has ended.
     case gone
     case failed
-    /// Too many were under way.
+    /// Too many messages were under way.
     case dropped
   }
 

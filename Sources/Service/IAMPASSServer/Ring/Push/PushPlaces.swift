@@ -1,20 +1,20 @@
-/// How many messages are under way at each push service, so that one that hangs keeps no other from ringing its phones.
+/// Bounds the messages under way at each push service, so that a service that hangs does not block the others.
 ///
-/// Who registers a browser chooses its push service, so that there may be any number of them.
+/// The user of a browser chooses its push service, so there may be any number of services.
 struct PushPlaces {
-  /// Messages at once to one push service: each holds a connection.
+  /// The most messages at once to one push service. Each holds a connection.
   static let mostAtOne = 64
-  /// Messages at once beyond which a push service has a few alone.
+  /// If this many messages are under way, each push service gets only ``fewAtOne``.
   static let manyAtAll = 256
-  /// Those few.
+  /// The most messages to one push service if many are under way.
   static let fewAtOne = 4
-  /// Messages at once to all of them.
+  /// The most messages at once to all push services.
   static let mostAtAll = 512
 
   private var underway: [String: Int] = [:]
   private var all = 0
 
-  /// A place for a message to this service; false if there is none. Each that was taken is given back.
+  /// Takes a place for a message to this service; false if there is none. Each place must be given back.
   mutating func take(_ service: String) -> Bool {
     let count = underway[service] ?? 0
     guard all < Self.mostAtAll, count < (all < Self.manyAtAll ? Self.mostAtOne : Self.fewAtOne) else { return false }

@@ -1,20 +1,20 @@
 import IAMPASSProtocol
 import NIOCore
 
-/// A proxy through which push services are reached if nothing else leads out of this network: by `CONNECT`
-/// (RFC 9110 §9.3.6), so that TLS goes on to end at the push service.
+/// A proxy to reach push services from a closed network. It uses `CONNECT` (RFC 9110 §9.3.6), so that TLS still ends at
+/// the push service.
 public struct PushProxy: Sendable, Equatable {
-  /// A name, or an address without brackets.
+  /// The proxy's name, or its address without brackets.
   let host: String
   let port: Int
-  /// As it was given; letters, digits and `-._:[]/` alone.
+  /// The proxy as it was given. It has only letters, digits and `-._:[]/`.
   public let text: String
 
-  /// Nil unless it is `http://` with a name or an address, and perhaps a port. A user's name and password are not taken,
-  /// since everybody on this computer can read a command line.
+  /// Nil unless it is `http://` with a name or an address, and perhaps a port. A user's name and password are not
+  /// accepted, because all users of this computer can read a command line.
   public init?(_ text: String) {
     guard text.hasPrefix(Self.scheme) else { return nil }
-    // Other addresses of ours are never plain ones.
+    // Our other addresses always use https.
     let rest = text.dropFirst(Self.scheme.count)
     guard let url = try? ServerURL("https://" + rest), url.basePath.isEmpty else { return nil }
     self.text = text
@@ -28,14 +28,14 @@ public struct PushProxy: Sendable, Equatable {
   private static let usualPort = 80
 }
 
-/// Asks a proxy for a tunnel as soon as the connection to it is there. What stands behind this handler, TLS first, sees a
-/// connection only once the tunnel is open, and everything from then on.
+/// Asks a proxy for a tunnel as soon as it is connected. The handlers after this one, TLS first, see a connection only
+/// once the tunnel is open.
 final class ProxyTunnel: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias InboundOut = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
-  /// Bytes of a proxy's answer before the tunnel.
+  /// The greatest size of a proxy's answer before the tunnel, in bytes.
   private static let greatestHead = 8 * 1_024
   private static let headEnd = Array("\r\n\r\n".utf8)
 
@@ -86,14 +86,14 @@ final class ProxyTunnel: ChannelInboundHandler {
     context.close(promise: nil)
   }
 
-  /// Bytes to the end of the empty line; nil before it has come.
+  /// The number of bytes to the end of the empty line; nil before that line has come.
   private static func headLength(_ bytes: ByteBufferView) -> Int? {
     let all = Array(bytes)
     guard all.count >= headEnd.count else { return nil }
     return (headEnd.count...all.count).first { all[($0 - headEnd.count)..<$0].elementsEqual(headEnd) }
   }
 
-  /// What a status line says, such as `HTTP/1.1 200 Connection established`.
+  /// The status in a line such as `HTTP/1.1 200 Connection established`.
   private static func status(_ head: String) -> Int? {
     let words = head.prefix { $0 != "\r\n" }.split(separator: " ", maxSplits: 2)
     guard words.count >= 2, words[0].hasPrefix("HTTP/1."), words[1].count == 3 else { return nil }
@@ -102,8 +102,8 @@ final class ProxyTunnel: ChannelInboundHandler {
 }
 
 extension PushTrust {
-  /// Whether a proxy may be asked for a service of this name. The proxy finds the name's address by itself, so this
-  /// computer cannot hold it to that. It refuses a name that is private, and one that it finds in a private network.
+  /// Whether a proxy may be asked for a service of this name. The proxy looks up the name itself, so this computer
+  /// cannot check the address. It refuses a private name, and a name that it finds in a private network.
   func allows(byProxy host: String, found: [SocketAddress]?, own: () throws -> OwnNetworks) rethrows -> Bool {
     guard !isOwnService else { return true }
     guard PushContact.isPublic(host: host) else { return false }

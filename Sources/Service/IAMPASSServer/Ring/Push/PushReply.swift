@@ -1,16 +1,16 @@
 import IAMPASSProtocol
 import NIOHTTP1
 
-/// What a push service answered.
+/// A push service's reply.
 struct PushReply: Sendable, Equatable {
   let status: Int
-  /// Seconds until the service wants to be asked again; nil if it does not say, or not in a valid form.
+  /// Seconds until the service wants to be asked again; nil if the reply does not have a valid value.
   let retryAfter: Int64?
-  /// What Apple says of a refusal in one word, such as `BadJwtToken`; empty for anything else. Other services may quote
-  /// the subscription in their text, which must not be logged.
+  /// Apple's one-word reason for a refusal, such as `BadJwtToken`; otherwise empty. Other services may quote the
+  /// subscription in their text, which must not be logged.
   var reason = ""
 
-  /// Bytes of a refusal's text that are read.
+  /// The most bytes of a refusal's text that are read.
   static let greatestText = 1_024
   private static let greatestReasonLength = 60
 
@@ -26,7 +26,7 @@ struct PushReply: Sendable, Equatable {
     return reason.utf8.count <= greatestReasonLength && reason.allSatisfy { $0.isASCII && $0.isLetter } ? reason : ""
   }
 
-  /// As the log says it.
+  /// The problem in the log's words.
   var problem: String { reason.isEmpty ? "status \(status)" : "status \(status) \(reason)" }
 
   init(_ head: HTTPResponseHead, at now: UnixTime) {
@@ -35,7 +35,7 @@ struct PushReply: Sendable, Equatable {
       retryAfter: head.headers.first(name: "Retry-After").flatMap { Self.seconds($0, at: now) })
   }
 
-  /// A number of seconds or a date (RFC 9110 §10.2.3).
+  /// Parses a number of seconds or a date (RFC 9110 §10.2.3).
   static func seconds(_ text: String, at now: UnixTime) -> Int64? {
     if let date = HTTPDate.unixTime(text) { return max(date - now.seconds, 0) }
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

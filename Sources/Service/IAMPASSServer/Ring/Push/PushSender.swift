@@ -4,8 +4,8 @@ import Logging
 import NIOHTTP1
 import Synchronization
 
-/// Rings phones whose page is closed. Nothing waits for it: a slow or unavailable push service does not delay a
-/// sign-in.
+/// Rings phones whose page is closed. Sign-ins do not wait for it, so a slow or unavailable push service does not delay
+/// them.
 final class PushSender: Sendable {
   /// The greatest number of requests whose phones are being rung, pauses between attempts included. A push service that
   /// hangs must not fill the memory.
@@ -14,7 +14,7 @@ final class PushSender: Sendable {
   private let counts: PushCounts
   private let logger: Logger
   private let trust: PushTrust
-  /// Nil: the address by which the service was asked.
+  /// The contact; nil: the address of the service in the request.
   private let contact: PushContact?
   private let underway = Mutex(0)
   private let places = Mutex(PushPlaces())
@@ -23,10 +23,10 @@ final class PushSender: Sendable {
   private let sleep: @Sendable (_ seconds: Int64) async throws -> Void
 
   /// - Parameters:
-  ///   - contact: for the push services' operators; nil: each request's own address of the service.
-  ///   - counts: notes what becomes of messages.
-  ///   - client: for browsers' push services; nil: one that connects to those that `trust` allows.
-  ///   - appClient: for Apple's and Google's services; nil: one that connects as `trust` says.
+  ///   - contact: the contact for the push services' operators; nil: the service's address in each request.
+  ///   - counts: counts the results of messages.
+  ///   - client: the client for browsers' push services; nil: one that connects to those that `trust` allows.
+  ///   - appClient: the client for Apple's and Google's services; nil: one that connects as `trust` says.
   ///   - sleep: waits between attempts.
   init(
     storage: any ServiceStorage, trust: PushTrust, contact: PushContact? = nil,
@@ -44,7 +44,7 @@ final class PushSender: Sendable {
     self.sleep = sleep
   }
 
-  /// Rings the phones of the session's user that are asked and have a subscription.
+  /// Rings those asked phones of the session's user that have a subscription.
   ///
   /// - Parameter contact: this service's address.
   func ring(for session: Session, contact: String) {
@@ -120,7 +120,7 @@ final class PushSender: Sendable {
     }
   }
 
-  /// One attempt. It has a place, and the pause behind it has none: other phones are rung meanwhile.
+  /// Makes one attempt. It holds a place, but the pause after it does not, so that other phones are rung meanwhile.
   private func post(
     _ message: AppMessage, by bell: PhoneBell, _ contact: String, attempt: Int
   ) async throws -> PushVerdict {
@@ -135,7 +135,7 @@ final class PushSender: Sendable {
     }
   }
 
-  /// Never logs the endpoint itself.
+  /// Logs a problem, but never the endpoint itself.
   private func tell(_ problem: String, _ session: Session, _ service: String) {
     logger.warning(
       "could not ring a phone",
@@ -161,7 +161,7 @@ final class PushSender: Sendable {
     return try await connection().post(to: subscription, headers: headers, body: body)
   }
 
-  /// Made at first use, since reading the system's authorities takes a while.
+  /// The client, made at first use because reading the system's authorities takes a while.
   private func connection() throws -> any PushPosting {
     try client.withLock { client in
       if let client { return client }
@@ -184,7 +184,7 @@ extension PhoneBell {
     }
   }
 
-  /// What may be logged of the push service.
+  /// The push service's name, as it may be logged.
   fileprivate var service: String {
     switch way {
     case .browser(let subscription, _): subscription.origin

@@ -1,7 +1,7 @@
-/// What follows from a push service's reply.
+/// The verdict on a push service's reply.
 enum PushVerdict: Sendable, Equatable {
   case delivered
-  /// Nothing will be delivered there any more.
+  /// Messages will not be delivered there any more.
   case gone
   /// Another attempt may succeed after this many seconds.
   case again(seconds: Int64)
@@ -9,13 +9,13 @@ enum PushVerdict: Sendable, Equatable {
 
   /// The number of attempts for a message.
   static let tries = 3
-  /// The longest pause between two attempts, in seconds. A message that waits keeps its place from others.
+  /// The longest pause between two attempts, in seconds. A waiting message keeps its place in the queue.
   static let longestPause: Int64 = 20
 
   /// The pause before the next attempt, in seconds, unless the service names a longer one: it doubles.
   static func usualPause(after attempt: Int) -> Int64 { 1 << Int64(attempt) }
 
-  /// What follows from a reply that asks for patience (429, 5xx).
+  /// The verdict on a reply that asks the sender to wait (429, 5xx).
   ///
   /// - Parameters:
   ///   - attempt: the number of the attempt that had this reply, from 1.
@@ -30,7 +30,7 @@ enum PushVerdict: Sendable, Equatable {
     return .again(seconds: pause)
   }
 
-  /// A web push service's (RFC 8030).
+  /// The verdict on a web push service's reply (RFC 8030).
   init(webPush reply: PushReply, attempt: Int, secondsLeft: Int64) {
     self =
       switch reply.status {

@@ -2,11 +2,11 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// A child channel whose client must finish its handshake and say something in time. Otherwise a silent client would
-/// hold a place for ever.
+/// A child channel whose client must finish its handshake and send bytes in time. Otherwise a silent client would hold
+/// a place for ever.
 struct BoundedSilence<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
-  /// Until the first bytes.
+  /// The longest time until the first bytes.
   let time: TimeAmount
 
   func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Base.Value> {
@@ -19,7 +19,7 @@ struct BoundedSilence<Base: ServerChildChannel>: ServerChildChannel {
   func handle(value: Base.Value, logger: Logger) async { await base.handle(value: value, logger: logger) }
 }
 
-/// Stands behind TLS, so that the first bytes it sees are the client's own. Used on its channel's event loop only.
+/// It comes after TLS, so that the first bytes it sees are the client's own. Used on its channel's event loop only.
 private final class SilenceHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 

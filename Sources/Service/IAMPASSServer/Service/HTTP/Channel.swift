@@ -1,9 +1,10 @@
 import NIOCore
 
 extension Channel {
-  /// The connection that this is a stream of, or is.
+  /// The connection of this stream, or this connection itself.
   var connection: any Channel {
-    // A stream's channel has its connection's as parent; a connection's has the listening one.
+    // The parent of a stream's channel is its connection's channel. The parent of a connection's channel is the
+    // listening one.
     guard let parent, parent.parent != nil else { return self }
     return parent
   }

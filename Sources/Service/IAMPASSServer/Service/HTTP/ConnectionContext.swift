@@ -1,7 +1,7 @@
 import Hummingbird
 import NIOCore
 
-/// What a request of HTTP/1.1 knows of its connection.
+/// The connection of an HTTP/1.1 request.
 struct ConnectionContext: InitializableFromSource {
   let channel: any Channel
 

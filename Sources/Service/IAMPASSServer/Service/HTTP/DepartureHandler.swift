@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Closes a connection of HTTP/1.1 whose client said that it sends no more. Otherwise its request would be held on: handlers are
-/// never told.
+/// Closes an HTTP/1.1 connection whose client has closed its side. Otherwise its request would stay held, because
+/// handlers do not learn of it.
 final class DepartureHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = NIOAny
   typealias InboundOut = NIOAny

@@ -3,13 +3,13 @@ import NIOCore
 import NIOHTTP1
 import NIOHTTPTypesHTTP1
 
-/// Puts ``FramingHandler`` before what translates HTTP/1.1 and leaves out the version and a second host.
+/// Puts ``FramingHandler`` before the handler that translates HTTP/1.1, which drops the version and a second host.
 final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = NIOAny
 
   private let publicURL: ServerURL?
 
-  /// - Parameter publicURL: as clients know the service; nil if each request's own authority counts.
+  /// - Parameter publicURL: the service's address for clients; nil if each request's own authority counts.
   init(publicURL: ServerURL?) { self.publicURL = publicURL }
 
   func handlerAdded(context: ChannelHandlerContext) {
@@ -23,20 +23,20 @@ final class FramingCheck: ChannelInboundHandler, RemovableChannelHandler, Sendab
   }
 }
 
-/// Refuses HTTP/1.1 requests whose end another reader may see in another place, if NIO's decoder does not refuse them. A
-/// proxy before the service would take the rest for another client's request (RFC 9112 §11.2).
+/// Refuses HTTP/1.1 requests whose end is ambiguous, if NIO's decoder does not refuse them. A proxy in front of the
+/// service could take the rest for another client's request (RFC 9112 §11.2).
 private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandler, Sendable {
   typealias InboundIn = HTTPServerRequestPart
   typealias OutboundOut = HTTPServerResponsePart
 
-  /// Seconds that a client has to read why it was refused.
+  /// The time for a client to read the refusal, in seconds.
   private static let readingTime: Int64 = 1
 
   private let publicURL: ServerURL?
 
   init(publicURL: ServerURL?) { self.publicURL = publicURL }
 
-  /// The decoder refuses: what still comes is not worth keeping the connection for.
+  /// The decoder has refused the request, so the connection is closed.
   func errorCaught(context: ChannelHandlerContext, error: any Error) {
     let connection = context.channel
     context.eventLoop.scheduleTask(in: .seconds(Self.readingTime)) { connection.close(promise: nil) }
@@ -47,7 +47,7 @@ private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandl
     guard case .head(let head) = unwrapInboundIn(data), !(head.isPlain && head.isFor(publicURL)) else {
       return context.fireChannelRead(data)
     }
-    // TLS waits some seconds for the client's farewell.
+    // TLS waits some seconds for the client's close.
     try? context.channel.syncOptions?.setOption(.autoRead, value: false)
     let headers: HTTPHeaders = ["Connection": "close", "Content-Length": "0"]
     let refusal = HTTPResponseHead(version: .http1_1, status: .badRequest, headers: headers)
@@ -58,7 +58,7 @@ private final class FramingHandler: ChannelInboundHandler, RemovableChannelHandl
 }
 
 extension HTTPRequestHead {
-  /// Whether all readers of HTTP see the same request, and HTTP goes on after it.
+  /// Whether all HTTP implementations see the same request, and HTTP continues after it.
   fileprivate var isPlain: Bool {
     let codings = headers["Transfer-Encoding"]
     // The decoder looks only at the last coding. HTTP/1.0 does not have codings.
@@ -67,14 +67,14 @@ extension HTTPRequestHead {
     }
     // RFC 9112 §3.2.
     guard headers["Host"].count <= 1 else { return false }
-    // NIO's decoder would keep all that follows, without a bound.
+    // NIO's decoder would buffer all following bytes without a bound.
     return method != .CONNECT && !headers.contains(name: "Upgrade")
   }
 
-  /// Whether the target names no other service than this one. In absolute form (RFC 9112 §3.2.2) it has a scheme and an
-  /// authority, which the translation leaves out: the request would be answered as one for the authority of `Host`.
+  /// Whether the target does not name another service. In absolute form (RFC 9112 §3.2.2) it has a scheme and an
+  /// authority, which the translation drops. The request would then be answered as one for the authority of `Host`.
   ///
-  /// - Parameter publicURL: as clients know the service; nil: `Host` alone says that.
+  /// - Parameter publicURL: the service's address for clients; nil: only `Host` says it.
   func isFor(_ publicURL: ServerURL?) -> Bool {
     if uri.utf8.first == UInt8(ascii: "/") { return true }
     let target = uri.lowercased()

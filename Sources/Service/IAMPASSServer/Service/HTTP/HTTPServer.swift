@@ -9,14 +9,14 @@ import NIOSSL
 
 /// The service over HTTP/1.1 and HTTP/2 on TLS.
 public struct HTTPServer: Sendable {
-  /// Bytes of all headers of a request.
+  /// The greatest size of a request's headers in bytes.
   static let greatestHeaders = 16_384
   private static let greatestHeaderCount = 64
-  /// Seconds a connection may be idle between requests, and that a request's headers may take.
+  /// How long a connection may be idle between requests, and how long a request's headers may take, in seconds.
   private static let idleTime: Int64 = 30
-  /// Seconds from the connection to the first bytes within TLS.
+  /// The longest time from the connection to the first bytes within TLS, in seconds.
   private static let silenceTime: Int64 = 15
-  /// Seconds in which a client must take something of its reply.
+  /// How long a client may read nothing of its reply, in seconds.
   private static let takingTime: Int64 = 30
 
   private let service: SignInService
@@ -43,7 +43,7 @@ public struct HTTPServer: Sendable {
 
   /// Serves until the task is cancelled.
   ///
-  /// - Parameter onListening: gets the bound port.
+  /// - Parameter onListening: is called with the bound port.
   public func run(
     host: String, port: Int, tls: TLSConfiguration, onListening: @escaping @Sendable (Int) -> Void
   ) async throws {
@@ -85,27 +85,26 @@ public struct HTTPServer: Sendable {
     return logger
   }
 
-  /// Lets the requests at work finish, held ones at once; `seconds` at most.
+  /// Lets running requests finish, for at most `seconds`. Held requests are answered at once.
   public func drain(seconds: Double) async {
     requests.drain()
     service.stopHolding()
     let end = ContinuousClock.now.advanced(by: .seconds(seconds))
     while requests.count > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
-    // The last replies are on their way to the sockets.
+    // The last replies are still being written to the sockets.
     try? await Task.sleep(for: .milliseconds(100))
   }
 
-  /// Returns once each event loop has had a turn and has run a task there, as each request needs it. If the service hangs,
-  /// this hangs.
+  /// Returns once each event loop has run a task, as each request needs it. If the service hangs, this hangs.
   ///
-  /// The database is not asked: while it is gone, requests are answered by 503, and a restart would not bring it back.
+  /// The database is not asked. While it is out of reach, requests get 503, and a restart would not help.
   public func servesRequests() async {
     for loop in MultiThreadedEventLoopGroup.singleton.makeIterator() {
       await Task(executorPreference: LoopExecutor(loop)) { _ = service.board.heldCount }.value
     }
   }
 
-  /// What answers the streams of HTTP/2.
+  /// The service for HTTP/2 streams.
   private var streams: StreamExchange.Service {
     StreamExchange.Service(
       requests: requests, takingTime: Self.takingTime,
@@ -121,13 +120,13 @@ public struct HTTPServer: Sendable {
 
   /// Answers a request of HTTP/1.1.
   private func reply(to request: Request, _ context: ConnectionContext) async -> Response {
-    // A client whose held request was just answered would ask again at once, and again.
+    // A client whose held request was just answered would ask again and again at once.
     guard let presence = requests.enter() else { return Response(.stopping, context) }
     defer { _ = presence }
     let reply: ServiceReply
     switch await RequestBody.read(from: request) {
     case .failure(let refusal):
-      // What still comes on this connection is not worth reading.
+      // Further bytes on this connection are not read.
       context.channel.eventLoop.scheduleTask(in: .seconds(1)) { context.channel.close(promise: nil) }
       reply = refusal.reply.adding("Connection", "close")
       logger.debug("replied", metadata: ["method": "\(request.method.rawValue)", "status": "\(reply.status)"])
@@ -142,7 +141,7 @@ public struct HTTPServer: Sendable {
 }
 
 extension ServiceReply {
-  /// For requests that come while the service stops.
+  /// The reply to requests that come while the service stops.
   static var stopping: ServiceReply {
     refused(.stopping).adding("Retry-After", "2").adding("Connection", "close")
   }

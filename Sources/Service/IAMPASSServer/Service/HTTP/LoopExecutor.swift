@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Runs a connection's tasks on the event loop that its bytes come and go by. Otherwise each request would wait twice for
-/// another thread. What waits for the storage or for news leaves the loop to others.
+/// Runs a connection's tasks on the event loop of its socket. Otherwise each request would wait twice for another
+/// thread. A task that waits for the storage or for news does not block the loop.
 final class LoopExecutor: TaskExecutor {
   private let loop: any EventLoop
 

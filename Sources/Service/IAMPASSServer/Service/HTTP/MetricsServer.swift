@@ -4,12 +4,12 @@ import HummingbirdCore
 import Logging
 import NIOCore
 
-/// `/metrics`, `/healthz` and `/readyz` on a listener of their own, without TLS.
+/// Serves `/metrics`, `/healthz` and `/readyz` on their own listener, without TLS.
 ///
-/// They do not belong to the service's routes: behind a proxy on the same computer every stranger has a loopback address.
+/// They are not among the service's routes: behind a proxy on the same computer every stranger has a loopback address.
 public struct MetricsServer: Sendable {
   private static let contentType = "application/openmetrics-text; version=1.0.0; charset=utf-8"
-  /// Seconds a connection may be idle, and that a request's headers may take.
+  /// How long a connection may be idle, and how long a request's headers may take, in seconds.
   private static let idleTime: Int64 = 10
 
   private let service: SignInService
@@ -22,7 +22,7 @@ public struct MetricsServer: Sendable {
 
   /// Serves until the task is cancelled.
   ///
-  /// - Parameter onListening: gets the bound port.
+  /// - Parameter onListening: is called with the bound port.
   public func run(host: String, port: Int, onListening: @escaping @Sendable (Int) -> Void) async throws {
     var quiet = logger
     if quiet.logLevel > .debug { quiet.logLevel = .critical }

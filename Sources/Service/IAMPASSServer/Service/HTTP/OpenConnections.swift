@@ -3,29 +3,28 @@ import NIOCore
 import NIOSSL
 import Synchronization
 
-/// The connections of a listener: how many there may be, and which make way for others.
+/// The connections of a listener. Their number is bounded, and some are closed to make room for others.
 ///
 /// The number of unproven connections is bounded: those whose client has not shown a valid signature or console cookie
-/// yet. Beyond the bound, the one that has been open longest is closed, so that strangers who keep theirs busy do not shut
-/// others out. All connections together leave some of the process's descriptors free: libdispatch ends a process that has
-/// none left when it looks after its threads.
+/// yet. Beyond the bound, the oldest is closed, so that strangers with busy connections do not block others. All
+/// connections together leave some descriptors free, because libdispatch ends a process that has none left.
 final class OpenConnections: Sendable {
-  /// How many there may be.
+  /// The bounds on the connections.
   struct Bound: Sendable {
-    /// Unproven ones; beyond these, whichever had its ``patience`` goes.
+    /// The usual number of unproven connections. Beyond it, connections older than ``patience`` are closed.
     let usual: Int
     /// The greatest number of unproven connections. Beyond it the oldest is closed, whatever its age.
     let most: Int
     /// The greatest number of all connections. Beyond it the oldest unproven one is closed, perhaps the newest of all.
     let all: Int
-    /// How long a connection may take to prove itself: after a restart all computers and phones come at once.
+    /// How long a client may take to authenticate: after a restart all computers and phones connect at once.
     let patience: Duration
 
     static let service = Bound(usual: 1_024, most: 8_192, all: .max, patience: .seconds(10))
-    /// For a listener whose clients never prove anything.
+    /// For a listener whose clients do not authenticate.
     static let metrics = Bound(usual: 32, most: 32, all: 32, patience: .zero)
 
-    /// As many as `descriptors` allow: a quarter unproven, and some hundred to spare.
+    /// The bounds that fit `descriptors`: a quarter for unproven connections, and some hundred to spare.
     func limited(toFit descriptors: Int) -> Bound {
       let all = min(all, max(descriptors / 2, descriptors - 256))
       return Bound(
@@ -59,7 +58,7 @@ final class OpenConnections: Sendable {
       if let number = numbers.removeValue(forKey: ObjectIdentifier(channel)) { unproven[number] = nil }
     }
 
-    /// Removes those that make way, the oldest first.
+    /// Removes the connections to close, oldest first.
     mutating func makeRoom(_ bound: Bound, at now: ContinuousClock.Instant) -> [any Channel] {
       var leaving: [any Channel] = []
       while unproven.count > bound.usual || numbers.count > bound.all {
@@ -80,7 +79,7 @@ final class OpenConnections: Sendable {
 
   init(_ bound: Bound) { self.bound = bound }
 
-  /// Counts a new connection, and closes those that make way for it.
+  /// Counts a new connection, and closes others to make room for it.
   func opened(_ channel: any Channel, at now: ContinuousClock.Instant = .now) {
     let bound = bound.limited(toFit: Self.descriptors)
     let leaving = state.withLock { state in
@@ -91,10 +90,10 @@ final class OpenConnections: Sendable {
     channel.closeFuture.whenComplete { _ in self.state.withLock { $0.remove(channel) } }
   }
 
-  /// The connection's client has proven who it is.
+  /// Notes that the connection's client is authenticated.
   func proven(_ channel: any Channel) { state.withLock { $0.prove(channel) } }
 
-  /// How many the process may have (setrlimit(2)).
+  /// The number of descriptors that the process may have (setrlimit(2)).
   private static var descriptors: Int {
     var limit = rlimit()
     guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return 64 }
@@ -103,8 +102,8 @@ final class OpenConnections: Sendable {
 }
 
 extension Channel {
-  /// Closes without TLS's farewell, for whose answer NIO would hold the descriptor for some seconds. On the channel's event
-  /// loop only.
+  /// Closes without TLS's close message, for whose answer NIO would hold the descriptor for some seconds. On the
+  /// channel's event loop only.
   fileprivate func closeAtOnce() {
     guard let tls = try? pipeline.syncOperations.context(handlerType: NIOSSLServerHandler.self) else {
       return close(promise: nil)

@@ -1,10 +1,10 @@
 import CLibcrypto
 import Glibc
 
-/// Whether a browser can trust the certificate that the service shows, as far as the certificate itself tells.
+/// Whether a browser can trust the service's certificate, as far as the certificate itself shows it.
 public enum PageCertificate {
-  /// Why browsers will not open a page of `host` over it; nil if nothing that can be seen from here is in the way.
-  /// A file that cannot be read has no problem of this kind: the service does not start with it.
+  /// Why browsers will not open a page of `host` with it; nil if no reason is known. An unreadable file gives nil: the
+  /// service does not start with it.
   ///
   /// - Parameter path: a PEM file whose first certificate is the service's own.
   public static func problem(of path: String, for host: String) -> String? {

@@ -8,13 +8,13 @@ enum ReplyDate {
   static func now() -> String {
     let now = time(nil)
     return latest.withLock { latest in
-      // Hundreds of replies say the same second.
+      // Hundreds of replies have the same second.
       if latest.time != now { latest = (now, text(of: now)) }
       return latest.text
     }
   }
 
-  /// RFC 9110 §5.6.7. This process never leaves the C locale, so that names of days and months are English.
+  /// The form of RFC 9110 §5.6.7. This process never leaves the C locale, so names of days and months are English.
   static func text(of time: time_t) -> String {
     var (time, parts) = (time, tm())
     gmtime_r(&time, &parts)

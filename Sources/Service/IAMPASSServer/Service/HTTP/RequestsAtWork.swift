@@ -1,6 +1,6 @@
 import Synchronization
 
-/// How many requests are at work.
+/// Counts the requests at work.
 final class RequestsAtWork: Sendable {
   private struct State {
     var count = 0
@@ -11,7 +11,7 @@ final class RequestsAtWork: Sendable {
 
   var count: Int { state.withLock { $0.count } }
 
-  /// One request's place; left when it is dropped.
+  /// One request's place, which is freed with this object.
   final class Presence: Sendable {
     private let owner: RequestsAtWork
 

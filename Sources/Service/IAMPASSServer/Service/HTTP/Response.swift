@@ -4,7 +4,7 @@ import HummingbirdCore
 import NIOCore
 
 extension Response {
-  /// - Parameter presence: kept until the last byte of a stream was written.
+  /// - Parameter presence: is kept until the last byte of a stream was written.
   init(_ reply: ServiceReply, _ context: ConnectionContext, _ presence: RequestsAtWork.Presence? = nil) {
     var headers = HTTPFields()
     for (name, value) in reply.headers {
@@ -18,7 +18,7 @@ extension Response {
 }
 
 extension ServiceReply {
-  /// Seconds that a client may take for one piece of a stream.
+  /// The longest time that a client may take to read one piece of a stream, in seconds.
   static let pieceTime: Int64 = 30
 }
 
@@ -27,7 +27,7 @@ extension ResponseBody {
     self.init { writer in
       defer { _ = presence }
       while let piece = await events.next() {
-        // A client that takes nothing would keep its connection and its data for ever.
+        // A client that reads nothing would keep its connection and its data for ever.
         let end = channel.eventLoop.scheduleTask(in: .seconds(ServiceReply.pieceTime)) { channel.close(promise: nil) }
         defer { end.cancel() }
         try await writer.write(ByteBuffer(bytes: piece))

@@ -7,21 +7,22 @@ import NIOHTTP2
 import NIOSSL
 import NIOTLS
 
-/// A child channel on TLS that speaks what its client chooses: HTTP/1.1 by Hummingbird, or HTTP/2.
+/// A child channel on TLS with the protocol that its client chooses: HTTP/1.1 by Hummingbird, or HTTP/2.
 ///
-/// Phones' pages are open for hours, each on a connection of HTTP/2. Hummingbird keeps four tasks for it, which are a
-/// quarter of its memory. Here nobody waits for the connection, and each stream is a ``StreamExchange``.
+/// Phones' pages are open for hours, each on an HTTP/2 connection. Hummingbird would keep four tasks for each, a
+/// quarter of its memory. Here no task waits for the connection, and each stream is a ``StreamExchange``.
 struct ServiceChannel: ServerChildChannel {
-  /// Requests at once on a connection: a computer with many sessions holds a request for each, on few connections.
+  /// The most concurrent requests on a connection. A computer with many sessions has a held request for each, on few
+  /// connections.
   private static let mostStreams = 256
-  /// Streams that a client may reset within 30 seconds; more end its connection (CVE-2023-44487). Chromium resets the
-  /// stream of each reply 304, ended or not, and the phone's page asks for thirty files. NIO's own 200 would end the
-  /// connection in the middle of the page for whoever loads it seven times.
+  /// The most streams that a client may reset within 30 seconds. More end its connection (CVE-2023-44487). Chromium
+  /// resets the stream of each reply 304, even if it has ended, and the phone's page asks for thirty files. With NIO's
+  /// own 200, the connection of a user who loads the page seven times would end.
   private static let mostResets = 2_000
 
   enum Negotiated: Sendable {
     case http1(HTTP1Channel.Value)
-    /// Its streams answer for themselves.
+    /// HTTP/2, whose streams answer by themselves.
     case http2
   }
 
@@ -33,7 +34,7 @@ struct ServiceChannel: ServerChildChannel {
   let tls: NIOSSLContext
   let http1: HTTP1Channel
   let streams: StreamExchange.Service
-  /// How long a connection of HTTP/2 may have no stream.
+  /// How long an HTTP/2 connection may have no stream.
   let idleTime: TimeAmount
 
   /// - Parameter tls: the protocols that are offered are set here.
@@ -55,7 +56,7 @@ struct ServiceChannel: ServerChildChannel {
         case .negotiated("h2"): channel.eventLoop.makeCompletedFuture { try setUpHTTP2(on: channel) }
         case .negotiated("http/1.1"), .fallback: http1.setup(channel: channel, logger: logger).map { .http1($0) }
         case .negotiated:
-          // Nobody offered it.
+          // The service did not offer this protocol.
           channel.close().flatMap { channel.eventLoop.makeFailedFuture(NIOHTTP2Errors.invalidALPNToken()) }
         }
       }

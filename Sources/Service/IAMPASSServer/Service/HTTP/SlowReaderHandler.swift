@@ -1,7 +1,7 @@
 import NIOCore
 
-/// Closes a connection whose client takes nothing of what is for it: neither the request nor what holds its reply would
-/// ever end. On a stream of HTTP/2 it is the whole connection. Used on its channel's event loop only.
+/// Closes a connection whose client does not read its reply: otherwise the request and its reply would never end. On an
+/// HTTP/2 stream it closes the whole connection. Used on its channel's event loop only.
 final class SlowReaderHandler: ChannelInboundHandler, RemovableChannelHandler {
   typealias InboundIn = NIOAny
 

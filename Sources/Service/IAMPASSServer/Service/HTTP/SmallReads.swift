@@ -3,8 +3,8 @@ import Logging
 import NIOCore
 import NIOSSL
 
-/// A child channel on TLS whose reads are copied into buffers of their own size. TLS reads into 32 KiB at once, and what
-/// parses HTTP/2 keeps the buffer of its last read: an open page, which says nothing for hours, would keep both.
+/// A child channel on TLS whose reads are copied into buffers of their own size. TLS reads into 32 KiB, and the HTTP/2
+/// parser keeps the buffer of its last read. An open page that is silent for hours would keep both.
 struct SmallReads<Base: ServerChildChannel>: ServerChildChannel {
   let base: Base
 

@@ -7,18 +7,18 @@ import NIOHTTPTypesHTTP2
 
 /// One request on a stream of HTTP/2, and its reply. Used on its channel's event loop only.
 ///
-/// A task begins when the request is whole. Thousands of streams wait for news, so each keeps little.
+/// A task begins when the request is whole. Thousands of streams wait for news, so each must use little memory.
 final class StreamExchange: ChannelInboundHandler {
   typealias InboundIn = HTTPRequestPart
 
-  /// What answers.
+  /// The service that answers.
   struct Service: Sendable {
     let requests: RequestsAtWork
-    /// Seconds in which a client must take something of its reply.
+    /// How long a client may read nothing of its reply, in seconds.
     let takingTime: Int64
     /// The reply to a whole request.
     let reply: @Sendable (ServiceRequest) async -> ServiceReply
-    /// Called once the client of a connection has proven who it is.
+    /// Is called once the client of a connection is authenticated.
     let onProof: @Sendable (any Channel) -> Void
   }
 
@@ -31,9 +31,9 @@ final class StreamExchange: ChannelInboundHandler {
 
   private let connection: StreamlessHandler
   private let service: Service
-  /// Nil before the request, and once it was whole or refused.
+  /// The arriving request; nil before it, and once it was whole or refused.
   private var arriving: Arriving?
-  /// Whether the reply has no body, whatever it says (RFC 9110 §9.3.2). NIO takes one for a fault.
+  /// Whether the request is HEAD, so that the reply must have no body (RFC 9110 §9.3.2). NIO treats a body as an error.
   private var isForHead = false
   private var timer: Scheduled<Void>?
 
@@ -71,7 +71,7 @@ final class StreamExchange: ChannelInboundHandler {
 
   private func begin(_ head: HTTPRequest, _ context: ChannelHandlerContext) {
     isForHead = head.method == .head
-    // A client whose held request was just answered would ask again at once, and again.
+    // A client whose held request was just answered would ask again and again at once.
     guard let presence = service.requests.enter() else { return refuse(.stopping, context) }
     if let length = head.headerFields[.contentLength].flatMap({ Int($0) }), length > RequestBody.greatestLength {
       return refuse(RequestBody.tooLarge.reply, context)
@@ -82,7 +82,7 @@ final class StreamExchange: ChannelInboundHandler {
     }
   }
 
-  /// What still comes on this stream is not worth reading.
+  /// Refuses the request. Further bytes on this stream are not read.
   private func refuse(_ reply: ServiceReply, _ context: ChannelHandlerContext) {
     timer?.cancel()
     arriving = nil
@@ -107,7 +107,7 @@ final class StreamExchange: ChannelInboundHandler {
   }
 }
 
-/// What goes to the client of a stream.
+/// The reply's way to the client of a stream.
 private struct StreamReply: Sendable {
   private let stream: any Channel
   private let hasBody: Bool
@@ -118,15 +118,15 @@ private struct StreamReply: Sendable {
     self.hasBody = hasBody
   }
 
-  /// A reply that is whole.
+  /// Sends a reply that is not a stream.
   ///
-  /// - Parameter presence: kept until the last byte was written.
+  /// - Parameter presence: is kept until the last byte was written.
   func send(_ reply: ServiceReply, keeping presence: RequestsAtWork.Presence? = nil) {
     var head = head(of: reply)
     head.headerFields[.contentLength] = String(reply.body.count)
     stream.write(HTTPResponsePart.head(head), promise: nil)
     if hasBody, !reply.body.isEmpty { stream.write(HTTPResponsePart.body(ByteBuffer(bytes: reply.body)), promise: nil) }
-    // A client that gives the stream no window would keep its reply for ever.
+    // A client that does not open the stream's window would keep its reply for ever.
     let end = stream.eventLoop.scheduleTask(in: .seconds(ServiceReply.pieceTime)) { stream.close(promise: nil) }
     stream.writeAndFlush(HTTPResponsePart.end(nil)).whenComplete { _ in
       end.cancel()
@@ -134,13 +134,13 @@ private struct StreamReply: Sendable {
     }
   }
 
-  /// Any reply.
+  /// Sends any reply.
   ///
-  /// - Parameter presence: kept until the last byte was written.
+  /// - Parameter presence: is kept until the last byte was written.
   func send(_ reply: ServiceReply, _ presence: RequestsAtWork.Presence) {
     guard let events = reply.events else { return send(reply, keeping: presence) }
     stream.writeAndFlush(HTTPResponsePart.head(head(of: reply)), promise: nil)
-    // What found the reply ends here, and gives its memory and the request's back.
+    // The task that found the reply ends here, and frees its memory and the request's.
     Task(executorPreference: LoopExecutor(stream.eventLoop)) {
       await send(events)
       withExtendedLifetime(presence) {}
@@ -149,13 +149,13 @@ private struct StreamReply: Sendable {
 
   private func send(_ events: any EventSource) async {
     while let piece = await events.next() {
-      // A client that takes nothing would keep its connection and its data for ever.
+      // A client that reads nothing would keep its connection and its data for ever.
       let end = stream.eventLoop.scheduleTask(in: .seconds(ServiceReply.pieceTime)) { stream.close(promise: nil) }
       defer { end.cancel() }
       do {
         try await stream.writeAndFlush(HTTPResponsePart.body(ByteBuffer(bytes: piece))).get()
       } catch {
-        // It has gone.
+        // The client has gone.
         return
       }
     }

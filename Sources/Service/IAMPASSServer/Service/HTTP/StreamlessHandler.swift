@@ -1,18 +1,18 @@
 import NIOCore
 import NIOHTTP2
 
-/// Stands last on a connection of HTTP/2, and closes it once it has had no stream for a while, its client sends no more, or
-/// what came was not HTTP/2. Used on its channel's event loop only.
+/// The last handler of an HTTP/2 connection. It closes the connection if there was no stream for a while, if its client
+/// has closed its side, or if the bytes were not HTTP/2. Used on its channel's event loop only.
 final class StreamlessHandler: ChannelInboundHandler {
   typealias InboundIn = HTTP2Frame
 
-  /// For a client that was told to open no more streams, to close by itself.
+  /// The time for a client that got GOAWAY to close by itself.
   private static let farewellTime = TimeAmount.seconds(5)
 
   private let time: TimeAmount
   private var streams = 0
   private var timer: Scheduled<Void>?
-  /// The service stops.
+  /// Whether the service stops.
   private var isLeaving = false
 
   init(time: TimeAmount) { self.time = time }
@@ -23,7 +23,7 @@ final class StreamlessHandler: ChannelInboundHandler {
 
   func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
     if event as? ChannelEvent == .inputClosed {
-      // Held requests would be held on.
+      // Otherwise held requests would stay held.
       context.close(promise: nil)
     } else if event is ChannelShouldQuiesceEvent {
       isLeaving = true
@@ -50,12 +50,12 @@ final class StreamlessHandler: ChannelInboundHandler {
     guard connection.isActive else { return }
     timer = connection.eventLoop.assumeIsolated().scheduleTask(in: time) { [self] in
       sayFarewell(on: connection)
-      // A stream that was on its way is still answered.
+      // A stream that the client has already begun is still answered.
       timer = connection.eventLoop.scheduleTask(in: Self.farewellTime) { connection.close(promise: nil) }
     }
   }
 
-  /// RFC 9113 §6.8.
+  /// Sends GOAWAY (RFC 9113 §6.8).
   private func sayFarewell(on connection: any Channel) {
     let farewell = HTTP2Frame.FramePayload.goAway(lastStreamID: .maxID, errorCode: .noError, opaqueData: nil)
     connection.writeAndFlush(HTTP2Frame(streamID: .rootStream, payload: farewell), promise: nil)

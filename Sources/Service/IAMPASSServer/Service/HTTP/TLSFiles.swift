@@ -3,14 +3,14 @@ import Logging
 import NIOSSL
 import Synchronization
 
-/// The certificate and key that the service shows, from two PEM files. Renewed files are taken while it runs: new
-/// connections get the new pair, old ones go on.
+/// The service's certificate and key, from two PEM files. Renewed files are loaded while it runs: new connections get
+/// the new pair, and old ones keep theirs.
 public final class TLSFiles: Sendable {
-  /// Seconds between two looks at the files.
+  /// The time between two looks at the files, in seconds.
   private static let interval = 30
-  /// Seconds before the certificate's end from which on the log says so: 14 days.
+  /// How long before the certificate's end the log warns, in seconds: 14 days.
   private static let warningTime: Int64 = 14 * 86_400
-  /// Seconds between two such lines: a day.
+  /// The time between two such lines, in seconds: a day.
   private static let warningInterval: Int64 = 86_400
 
   private let certificate: String
@@ -24,7 +24,7 @@ public final class TLSFiles: Sendable {
     current = Mutex(try Pair(certificate: certificate, key: key))
   }
 
-  /// When the certificate in use ends.
+  /// When the certificate in use expires.
   public var end: UnixTime { current.withLock { $0.expiry } }
 
   public var configuration: TLSConfiguration {
@@ -35,15 +35,15 @@ public final class TLSFiles: Sendable {
     return configuration
   }
 
-  /// What a look at the files came to.
+  /// The result of a look at the files.
   public enum Renewal: Sendable, Equatable {
     case taken
     case unchanged
-    /// The old pair stays, for this reason.
+    /// The old pair stays in use, for this reason.
     case notTaken(String)
   }
 
-  /// Takes renewed files, until the task is cancelled.
+  /// Loads renewed files, until the task is cancelled.
   public func keepFresh(logger: Logger) async {
     var warnedAt: UnixTime?
     while !Task.isCancelled {
@@ -61,7 +61,7 @@ public final class TLSFiles: Sendable {
     }
   }
 
-  /// Looks at the files now. Connections that are open go on with the pair that they began with.
+  /// Reads the files now if they have changed. Open connections keep their pair.
   @discardableResult
   public func renew(logger: Logger) -> Renewal {
     let seen = Stamp(certificate: certificate, key: key)
@@ -72,7 +72,7 @@ public final class TLSFiles: Sendable {
       logger.notice("took the renewed certificate", metadata: ["file": "\(certificate)"])
       return .taken
     } catch {
-      // Files are renewed one after the other; the next look finds both.
+      // The files may be renewed one after the other. The next look then finds both.
       logger.warning(
         "the renewed certificate is not taken, the old one stays",
         metadata: ["file": "\(certificate)", "error": "\(error)"])
@@ -80,7 +80,7 @@ public final class TLSFiles: Sendable {
     }
   }
 
-  /// What tells renewed files from the old.
+  /// Values that differ between renewed files and the old ones.
   private struct Stamp: Equatable {
     private let values: [Int64]
 
@@ -120,7 +120,7 @@ public final class TLSFiles: Sendable {
       configuration.minimumTLSVersion = .tlsv12
       configuration.applicationProtocols = ["h2", "http/1.1"]
       do {
-        // Throws if the key is not the certificate's.
+        // This throws if the key does not belong to the certificate.
         _ = try NIOSSLContext(configuration: configuration)
       } catch {
         throw ServerError(code: .certificateRefused, subject: certificate, detail: "\(error)")
