@@ -4,21 +4,21 @@ import IAMPASSProtocol
 
 /// ④ Asks `status_url` until the phone has answered or the time is up.
 struct ApprovalWait {
-  /// Longest time that one reply is held, in seconds (`Prefer: wait`).
+  /// The longest time that one reply is held, in seconds (`Prefer: wait`).
   static let longestHold: Int64 = 20
-  /// What a held reply may be late, in milliseconds, before the connection counts as dead.
+  /// How late a held reply may be before the connection counts as dead, in milliseconds.
   static let holdSlack: Int64 = 5_000
-  /// Steps between polls, in milliseconds, while nobody touched the phone; the last one repeats.
+  /// The pauses between polls until the user opens the request on the phone, in milliseconds. The last one repeats.
   static let pollSteps: [Int64] = [500, 750, 1_000, 1_500, 2_000]
-  /// While the user is at the phone.
+  /// The pause between polls once the user has opened the request, in milliseconds.
   static let identifyingStep: Int64 = 250
-  /// A service that says that it holds its replies and does not is asked this often at most, in milliseconds.
+  /// The least time between two questions to a service that claims to hold its replies but does not, in milliseconds.
   static let shortestHold: Int64 = 2_000
-  /// Changes that may come one right after the other.
+  /// The most changes that may come immediately one after the other.
   static let greatestQuickCount = 3
-  /// With less time left a worker could not report by itself, in milliseconds.
+  /// The least time that a worker needs to report by itself, in milliseconds.
   static let leastRemaining: Int64 = 100
-  /// After a fault: at most a request a second, apart from other hosts'.
+  /// The pause after a failure, in milliseconds: at most one request a second.
   static let faultStep: Int64 = 1_000
   static let faultSpread: Int64 = 500
 
@@ -52,7 +52,7 @@ struct ApprovalWait {
         pause = held ? heldPause : Self.step(status, polls)
         polls += 1
       case nil:
-        // In the last moments the wait is over before the server could be back.
+        // Shortly before the end, the service could not answer again in time.
         if faults == 0, remaining > Self.faultStep { try say(Self.waiting(code: pending.matchCode)) }
         faults += 1
         pause = Self.faultStep + Int64.random(in: 0...Self.faultSpread)
@@ -62,9 +62,9 @@ struct ApprovalWait {
     }
   }
 
-  /// The service's answer; nil for a fault that may pass.
+  /// The service's answer; nil after a failure that may pass.
   private func ask(_ pending: PendingSession, remaining: Int64) throws(Refusal) -> ApprovalAnswer? {
-    // A hold that reaches the deadline would end as a silent server: it stops a second earlier.
+    // The hold ends a second before the deadline. Otherwise the service would seem silent.
     let hold = min(Self.longestHold, remaining / 1_000 - 1)
     let patience = max(hold, 0) * 1_000 + Self.holdSlack
     do {
@@ -72,7 +72,7 @@ struct ApprovalWait {
         of: pending, waitSeconds: hold > 0 ? hold : nil,
         deadline: clock.now().advanced(milliseconds: min(remaining, patience)))
     } catch {
-      // The time ran out while the service was asked: the phone was not answered, whatever became of this poll.
+      // The time ran out while the service was asked. The phone has not answered, whatever the result of this poll.
       if error.isPassing {
         if clock.now() >= deadline { throw .notAnswered }
         return nil
@@ -89,7 +89,7 @@ struct ApprovalWait {
     if status == .identifying { try say("Your phone has the request: \(code.map { "code \($0)" } ?? "answer there")") }
   }
 
-  // GNOME's greeter shows the last line alone: one without the code would take it away from the user.
+  // GNOME's greeter shows only the last line, so each line must have the code.
   private static func waiting(code: String?) -> String {
     "waiting for the server…\(code.map { " (code \($0))" } ?? "")"
   }

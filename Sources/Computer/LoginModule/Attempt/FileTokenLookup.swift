@@ -2,10 +2,10 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// The users file beside the configuration, and with `users = service` what the service lists for this computer.
+/// The users file beside the configuration, and with `users = service` the service's list for this computer.
 struct FileTokenLookup: TokenLookup {
   let setup: HostSetup
-  /// Whom the system knows by the name; nil for nobody.
+  /// The system's user of this name; nil if there is none.
   let known: Result<SystemUser?, UserLookupError>
 
   func token(of user: UnixUsername) throws(Refusal) -> Secret? {
@@ -18,7 +18,7 @@ struct FileTokenLookup: TokenLookup {
       isListed = known == nil ? try setup.isListed(user) : false
     } catch { throw Refusal(error) }
     if known != nil { return token }
-    // glibc says "not found" also for a directory that is away, if a source behind it does not know the name.
+    // glibc also says "not found" if a directory is out of reach and a later source does not know the name.
     guard token == nil, !isListed else { throw .notInSystem(user) }
     return nil
   }

@@ -21,14 +21,14 @@ struct HostPhoneDesk: PhoneDesk {
   let phones: OfflinePhones
   let server: ServerURL
   let request: LoginRequest
-  /// The strictest that the module's arguments ask for.
+  /// The strictest method that the module's arguments require.
   let method: AuthenticationMethod
-  /// Takes a line of what is wrong with one of several phones.
+  /// Logs a problem of one of several phones.
   let warn: (String) -> Void
 
-  /// sshd offers this to every name: a missing prompt would tell who has a phone here.
+  /// sshd offers this for every name: a missing prompt would reveal who has a phone here.
   ///
-  /// If all phones that come into question have a screen lock, nothing less is asked for.
+  /// If all possible phones have a screen lock, the lock is required.
   func question(isEnrolled: Bool) throws(OfflineError) -> PosedQuestion? {
     var asked = method
     if request.isSSH {

@@ -1,8 +1,8 @@
 import Glibc
 
-/// What this computer calls itself (gethostname(2)).
+/// This computer's own name (gethostname(2)).
 enum HostName {
-  /// Nil if the kernel does not tell.
+  /// Nil if the kernel does not give it.
   static func current() -> String? {
     var name = [CChar](repeating: 0, count: 256)
     guard gethostname(&name, name.count - 1) == 0 else { return nil }

@@ -8,9 +8,9 @@ struct HostSessionRecorder: SessionRecorder {
   let user: SystemUser
   let request: LoginRequest
   let duration: Int64
-  /// The same, for a session without the service.
+  /// The longest time of a session without the service, in seconds.
   let offlineDuration: Int64
-  /// The helper watches the session that the service opens.
+  /// Whether the PAM service opens a session that the helper watches.
   let opensSession: Bool
 
   func requireRecordable() throws(LedgerError) { try ledger.requireRecordable() }

@@ -2,22 +2,22 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Where a request stays that outlives its conversation: a locker that shows nothing takes no password meanwhile, so it
+/// Keeps a request that outlives its conversation. A locker that shows nothing takes no password while it waits. So it
 /// waits a short time, and its user presses Enter again.
 public protocol RequestShelf {
-  /// What this very program has left, which nobody gets a second time; nil if there is nothing.
+  /// Removes and returns the request that this same program has left; nil if there is none.
   ///
-  /// - Parameter mark: what is asked now. Only what was asked by the same mark is taken up.
+  /// - Parameter mark: the mark of the present question. Only a request with the same mark is resumed.
   func take(_ question: ApprovalQuestion, mark: String) -> PendingSession?
-  /// Whether the request stays. Otherwise it is to be cancelled.
+  /// Keeps the request. If this returns false, the request must be cancelled.
   func leave(_ pending: PendingSession, mark: String) -> Bool
-  /// What was taken is over at the service.
+  /// Notes that a resumed request is over at the service.
   func forget(_ pending: PendingSession)
 }
 
 extension LoginAttempt {
-  /// The request that this very program has left, if the phone can still answer it, or has approved it meanwhile. It has
-  /// been counted, and rings nobody again.
+  /// The request that this same program has left, if the phone can still answer it or has approved it meanwhile. It was
+  /// already counted, and does not ring again.
   ///
   /// - Throws: if the phone has denied it.
   func leftOpen(
@@ -40,13 +40,13 @@ extension LoginAttempt {
     case .ended(let status, let reason):
       shelf.forget(pending)
       if status == .cancelled { throw Refusal(endedBy: status, reason: reason) }
-      // Its time is over, or its approval was not fetched in time.
+      // The request's time is over, or its approval was not fetched in time.
       return nil
     }
   }
 
-  /// Whether the request goes on without this conversation. One with digits never does: they must be seen as long as
-  /// somebody may type them.
+  /// Whether the request goes on without this conversation. A request with digits does not, because the digits must be
+  /// visible as long as they may be typed.
   func leaves(_ pending: PendingSession, mark: String) -> Bool {
     guard let shelf, pending.matchCode == nil else { return false }
     return shelf.leave(pending, mark: mark)

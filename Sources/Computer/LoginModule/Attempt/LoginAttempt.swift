@@ -3,24 +3,24 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One sign-in by phone, from the user's name to the record of an active session. If the phone cannot be asked, and the
-/// PAM service takes them, a recovery code or the phone's digits may be typed instead.
+/// One sign-in by phone, from the user's name to the record of an active session. If the phone cannot be asked, a
+/// recovery code or the phone's digits may be typed instead, if the PAM service allows them.
 ///
-/// It does not know PAM, the network or files, so that it can run for callers that may not reach them.
+/// It does not use PAM, the network or files, so that it can run for callers without access to them.
 public struct LoginAttempt {
   let request: LoginRequest
   let policy: LoginPolicy
   let tokens: any TokenLookup
-  /// Nil if the service is believed.
+  /// The trusted phones; nil if the service is trusted.
   let trust: (any ApprovalTrust)?
   let service: any AuthenticationService
   let conversation: any Conversation
   let limit: any RequestLimit
   let recorder: any SessionRecorder
   let clock: any LoginClock
-  /// Nil: there is no way but the phone.
+  /// The ways without the service; nil if there is none.
   let offline: OfflineWays?
-  /// Nil: what is not answered in time is cancelled.
+  /// Keeps unanswered requests; nil: they are cancelled.
   let shelf: (any RequestShelf)?
 
   public init(
@@ -55,9 +55,9 @@ public struct LoginAttempt {
 
   private func byPhone() throws(Refusal) -> SignIn {
     let token = try lookUpToken()
-    // Whatever `prompt` says: nobody at a terminal waits for a phone.
+    // This holds for any `prompt`: there is no user at a terminal.
     if request.asksNothing { throw .asksNothing }
-    // sshd's prompt must not tell who has a phone here.
+    // sshd's prompt must not reveal who has a phone here.
     if !request.isSSH { _ = try question() }
     try requireRecordable()
     try askBeforeRinging()
@@ -73,8 +73,8 @@ public struct LoginAttempt {
 }
 
 extension LoginAttempt {
-  /// Without a token the attempt ends here. sshd still asks: a missing prompt would tell who has a token, or whose name
-  /// this computer has not to look up elsewhere.
+  /// Without a token the attempt ends here. sshd still asks: a missing prompt would reveal who has a token, and which
+  /// names this computer knows.
   private func lookUpToken() throws(Refusal) -> Result<Secret, Refusal> {
     let token: Result<Secret, Refusal>
     do { token = try tokens.token(of: request.user).map { .success($0) } ?? .failure(.noToken) } catch {
@@ -86,15 +86,15 @@ extension LoginAttempt {
   }
 
   private func requireToken(_ token: Result<Secret, Refusal>) throws(Refusal) -> Secret {
-    // sshd offers a recovery code only if the service does not answer: then everybody must be offered one.
+    // sshd offers a recovery code only if the service does not answer: then it must be offered for every name.
     if case .failure = token, offline != nil, request.isSSH { try reachService() }
     return try token.get()
   }
 
-  /// Fails as the request of a user with a token would, as far as the network lets it fail.
+  /// Fails with the network's error, as the request of a user with a token would.
   private func reachService() throws(Refusal) {
     try countRequest()
-    // As long as a user's start may take: the time must not tell who has a token.
+    // This takes as long as a user's start may take: the time must not reveal who has a token.
     let seconds = min(LoginPolicy.greatestStartSeconds, policy.timeout)
     let deadline = clock.now().advanced(milliseconds: seconds * 1_000)
     do { try service.reach(deadline: deadline) } catch {
@@ -105,7 +105,7 @@ extension LoginAttempt {
     try? limit.forgive()
   }
 
-  /// What the phone is asked. A user without a phone that this computer trusts is not rung.
+  /// The question for the phone. Throws for a user without a trusted phone, who must not be rung.
   private func question() throws(Refusal) -> ApprovalQuestion {
     guard let trust else {
       return .service(methods: policy.methods, context: policy.sendsContext ? request.context : nil)
@@ -116,13 +116,13 @@ extension LoginAttempt {
     }
   }
 
-  /// The phone is not asked for a session that would be refused for want of a record.
+  /// Throws if no record could be kept, because the session would then be refused.
   private func requireRecordable() throws(Refusal) {
     guard policy.mustWatch else { return }
     do { try recorder.requireRecordable() } catch { throw .notRecordable(error) }
   }
 
-  /// If the phone is to show the command, the phone is not asked without it.
+  /// Throws if the phone must show the command but it is not known.
   private func requireCommandToShow() throws(Refusal) {
     guard policy.sendsContext, policy.sendsCommand else { return }
     guard let command = request.command else { throw .commandNotRead }
@@ -135,14 +135,14 @@ extension LoginAttempt {
       return
     }
     let prompt = question.prompt
-    // A host that shows no lines may still ask.
+    // A host that does not show lines may still ask.
     if let line = question.line { try? conversation.say(line) }
-    // ssh without a terminal, and su behind a pipe, answer the question before anybody can read it.
+    // ssh without a terminal, and su behind a pipe, answer the question before a user can read it.
     var answer = try self.answer(to: prompt)
     if answer == nil { answer = try self.answer(to: prompt) }
     guard let typed = answer else { throw .answeredByNobody }
     guard typed.isEmpty else {
-      // With a first factor's password at hand, taking text would let anything through as the second.
+      // If a first factor's password is already there, any text would pass as the second factor.
       if request.hasPassword { throw .textAtSecondFactor }
       do { try conversation.keepPassword(typed) } catch { throw .terminalGone }
       throw .passwordTyped
@@ -150,7 +150,7 @@ extension LoginAttempt {
     service.prepare()
   }
 
-  /// What was typed; nil for an empty answer that came faster than anybody reads, unless it was typed beforehand.
+  /// The typed text; nil for an empty answer that came faster than a person reads, unless it was typed beforehand.
   private func answer(to prompt: String) throws(Refusal) -> Secret? {
     let asked = clock.now()
     let typed: Secret?
@@ -160,8 +160,8 @@ extension LoginAttempt {
     return typed.isEmpty && took < LoginPolicy.fastestEnter && !request.isAtGreeter ? nil : typed
   }
 
-  /// A computer that cannot check signatures rings nobody. The worker, which ``AuthenticationService/prepare()`` has
-  /// started, loads its libraries meanwhile.
+  /// Throws if this computer cannot check signatures, before a phone rings. The worker of
+  /// ``AuthenticationService/prepare()`` loads its libraries meanwhile.
   private func getReadyToVerify(_ question: ApprovalQuestion) throws(Refusal) {
     do { try question.prepareToVerify() } catch { throw .cannotVerify(error) }
   }
@@ -175,7 +175,7 @@ extension LoginAttempt {
     }
   }
 
-  /// The request that is waited for.
+  /// The request whose answer is awaited.
   private func asked(
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
@@ -195,14 +195,14 @@ extension LoginAttempt {
 
   /// Whether a sign-in that began no request uses up one of the few that a source has.
   ///
-  /// Every code that the service can have read counts, whatever word refused it and whatever became of a later start.
-  /// Otherwise a broken service could have codes drawn, for nothing, until one is the code that another terminal shows.
-  /// Without a code in it, an outage must not use up the requests that count for a phone that rang.
+  /// Every code that the service may have read counts, whatever the reason of the refusal and the result of later
+  /// starts. Otherwise a hostile service could have new codes chosen until one is the code of another terminal. A start
+  /// without a code does not count during an outage, because no phone rang.
   private func counts(_ refusal: Refusal, _ question: ApprovalQuestion) -> Bool {
     question.carriesCode ? service.startMayHaveArrived : refusal.mayHaveRung
   }
 
-  /// A second sudo, or ssh connection from the same host, waits until the phone is free of the first.
+  /// Starts the request. A second sudo, or ssh connection from the same host, waits until the first request has ended.
   private func startInTurn(
     _ token: Secret, _ question: ApprovalQuestion, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession {
@@ -221,7 +221,7 @@ extension LoginAttempt {
     }
   }
 
-  /// An ending before any phone rang, which counts for nothing if the service has read no code.
+  /// An ending before any phone rang. It does not count if the service has not read a code.
   private func givenUp(_ refusal: Refusal, _ question: ApprovalQuestion) -> Refusal {
     if !question.carriesCode { try? limit.forgive() }
     return refusal
@@ -268,8 +268,8 @@ extension LoginAttempt {
     }
   }
 
-  /// A denial that came after the last question about the status. Without it the prompt for a code would follow a
-  /// denial. If it cannot be known, no code is asked for; an approval comes too late.
+  /// Checks for a denial after the last question about the status: a prompt for a code must not follow a denial. If it
+  /// is not known, no code is asked for. An approval is too late.
   private func afterLastLook(at pending: PendingSession, _ ending: Refusal) -> Refusal {
     guard offline != nil, ending == .notAnswered else { return ending }
     let deadline = clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
@@ -281,7 +281,7 @@ extension LoginAttempt {
     } catch { return Refusal(error) == .interrupted ? .interrupted : .offered(.withheld, after: ending) }
   }
 
-  /// An administrator can have taken the phone off the list while the phone was asked.
+  /// Throws if an administrator has removed the phone from the list while it was asked.
   private func requireStillTrusted(_ active: ActiveSession) throws(Refusal) {
     guard let trust else { return }
     guard let approval = active.approval else { throw .notDecided }
@@ -309,9 +309,9 @@ extension LoginAttempt {
     } catch let refusal as Refusal { throw refusal } catch { throw .abandoned }
   }
 
-  /// A session that must be watched and cannot be recorded is not opened.
+  /// Records the session. Throws if the session must be watched but cannot be recorded.
   private func record(_ active: ActiveSession) throws(Refusal) -> SessionRecord? {
-    // The request was answered: not taking it back only counts it, which errs on the narrow side.
+    // The request was answered. If it cannot be forgiven, it still counts, which is the safe side.
     try? limit.forgive()
     do { return try recorder.record(active) } catch {
       if !policy.mustWatch { return nil }
@@ -320,7 +320,7 @@ extension LoginAttempt {
     }
   }
 
-  /// Tells the service. If that fails, the request expires there by itself.
+  /// Cancels a request at the service. If that fails, it expires there by itself.
   func cancel(_ session: RemoteSession) {
     try? service.end(session, deadline: clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
   }

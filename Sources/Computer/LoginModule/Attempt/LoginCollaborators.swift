@@ -3,7 +3,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-// What one sign-in needs of its host: each is scripted in tests, and real in `LoginComposition.swift`.
+// The parts that one sign-in needs. Tests script them, and `LoginComposition.swift` has the real ones.
 
 /// ② The token that stands for a user at the service.
 public protocol TokenLookup {
@@ -11,7 +11,7 @@ public protocol TokenLookup {
   func token(of user: UnixUsername) throws(Refusal) -> Secret?
 }
 
-/// What this computer verifies approvals by. Asked only if the service's word is not enough.
+/// The trusted phones that verify approvals. Used only if the service's answer is not enough.
 public protocol ApprovalTrust {
   /// What an approval of the user must prove.
   func demand(of user: UnixUsername, asked: [AuthenticationMethod]) throws(PhoneTrustError) -> ApprovalDemand
@@ -32,39 +32,39 @@ extension ApprovalTrust {
   }
 }
 
-/// ③ ④ The service, as one sign-in needs it.
+/// ③ ④ The service, for one sign-in.
 public protocol AuthenticationService {
-  /// Gets ready while the user still reads: nothing is sent.
+  /// Gets ready while the user reads. Sends nothing.
   func prepare()
   func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer
-  /// Whether any start of this sign-in can have been read, whatever came of it or of a later one.
+  /// Whether the service may have read any start of this sign-in, whatever its result or that of a later one.
   var startMayHaveArrived: Bool { get }
   func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer
-  /// Asks nothing but whether somebody answers: the same network as for ``start(token:_:durationSeconds:deadline:)``.
+  /// Checks only that the service answers, over the same network as ``start(token:_:durationSeconds:deadline:)``.
   func reach(deadline: MonotonicInstant) throws(ServiceError)
   /// Cancels a request or ends a session. Works after an interruption too.
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError)
 }
 
-/// Why a conversation failed: nobody is at the other end.
+/// Why a conversation failed: the other side has gone.
 public enum ConversationError: Error, Sendable, Equatable { case gone }
 
 /// The user at the terminal.
 public protocol Conversation {
   func say(_ text: String) throws(ConversationError)
-  /// Shows a link of ours whole, and where the terminal can as a QR code.
+  /// Shows a link, and also a QR code if the terminal can show one.
   func show(link: String) throws(ConversationError)
-  /// What was typed, empty for Enter alone; nil if the host answered with nothing.
+  /// The typed text, empty for Enter alone; nil if the host gave no answer.
   func ask(_ prompt: String) throws(ConversationError) -> Secret?
-  /// Hands a typed password to the next module.
+  /// Passes a typed password to the next module.
   func keepPassword(_ password: Secret) throws(ConversationError)
 }
 
-/// ⑥ Remembers sessions that the phone opened, or what signs in without the service.
+/// ⑥ Records sessions that the phone opened, and sign-ins without the service.
 public protocol SessionRecorder {
   /// Whether this process can have a record, asked before the phone rings. A disk may still be full by the time of it.
   func requireRecordable() throws(LedgerError)

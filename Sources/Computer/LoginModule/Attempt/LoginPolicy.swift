@@ -18,29 +18,30 @@ struct PasswordQuestion: Equatable {
 public struct LoginPolicy: Sendable {
   /// The longest time until the service has taken the request, in seconds.
   static let greatestStartSeconds: Int64 = 15
-  /// A faster empty answer comes from a program: a person needs longer to read the question. Milliseconds.
+  /// An empty answer that is faster than this comes from a program, in milliseconds: a person needs longer to read the
+  /// question.
   static let fastestEnter: Int64 = 250
   /// The pause between two looks whether the user's other request has ended, in milliseconds.
   static let ownRequestStep: Int64 = 1_000
-  /// With less time left nobody could answer the phone, so that it is not rung. Milliseconds.
+  /// The least time for an answer, in milliseconds. With less time left the phone is not rung.
   static let leastForAnAnswer: Int64 = 3_000
-  /// The longest time for telling the service that nobody waits any more. Milliseconds.
+  /// The longest time to cancel a request at the service, in milliseconds.
   static let cancelMilliseconds: Int64 = 1_000
 
   public var prompt: PromptMode
   public var methods: [AuthenticationMethod]
-  /// Seconds, within ``ApprovalTimeout/bounds``.
+  /// The time for the phone's answer in seconds, within ``ApprovalTimeout/bounds``.
   public var timeout: Int64
-  /// Seconds.
+  /// The session's longest time in seconds.
   public var sessionDuration: Int64
   public var sendsContext: Bool
-  /// The helper must watch the session: every session but sudo's and su's.
+  /// Whether the helper must watch the session: every session except those of sudo and su.
   public var mustWatch: Bool
-  /// The context holds the command line.
+  /// Whether the context has the command line.
   public var sendsCommand: Bool
-  /// The phone is not asked about a command that it would not show whole.
+  /// Whether to refuse a command that the phone would not show completely.
   public var refusesLongCommands: Bool
-  /// A module after this one asks for a password.
+  /// Whether a module after this one asks for a password.
   public var passwordFollows: Bool
 
   public init(
@@ -58,7 +59,7 @@ public struct LoginPolicy: Sendable {
     self.passwordFollows = passwordFollows
   }
 
-  /// The question that comes before the phone rings; nil if it rings at once.
+  /// The question before the phone rings; nil if the phone rings at once.
   ///
   /// The phone rings at once only for users who ask for themselves at a terminal. Otherwise any local user could ring
   /// any phone with `su NAME`, and bots with ssh.
@@ -71,7 +72,7 @@ public struct LoginPolicy: Sendable {
       if request.hasPassword {
         return PasswordQuestion(prompt: isGreeter ? "Enter for phone: " : "Enter to approve on your phone: ")
       }
-      // A greeter may show one line alone, and gnome-shell cuts a longer one off.
+      // A greeter may show only one line, and gnome-shell cuts a longer one.
       if isGreeter { return PasswordQuestion(prompt: "Password, or Enter for phone: ") }
       return PasswordQuestion(line: PasswordQuestion.enterAlone)
     }

@@ -3,7 +3,7 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Who wants to sign in, through which service and from which place: what the PAM host says.
+/// The sign-in as the PAM host describes it: user, PAM service and remote host.
 public struct LoginRequest: Sendable, Equatable {
   public var user: UnixUsername
   public var service: String
@@ -11,23 +11,25 @@ public struct LoginRequest: Sendable, Equatable {
   public var remoteHost: String?
   /// PAM_RUSER: the user who asks.
   public var remoteUser: String?
-  /// For the phone to show: see ``AskingUser``.
+  /// The asking user for the phone to show: see ``AskingUser``.
   public var askedBy: String?
-  /// Who began the program that asks, by the kernel's word; 0 also if that is not known.
+  /// The uid of the user who started the program, from the kernel; 0 also if it is not known.
   public var callingUID: UInt32
-  /// PAM_AUTHTOK is set: the phone is the second factor.
+  /// Whether PAM_AUTHTOK is set, so that the phone is the second factor.
   public var hasPassword: Bool
   public var command: String?
   public var hostName: String?
-  /// The program was called so that it asks its user nothing: then no phone rings.
+  /// Whether the program was told not to ask its user. The phone does not ring then.
   public var asksNothing: Bool
-  /// What people see of the program that asks, as its row says; see ``shows``.
+  /// What users see of the program, by its row; see ``shows``.
   public var hostShows: ServiceRow.Shows
-  /// The program can show no code, and may ask without: see ``ServiceRow/asksWithoutCode(callerUID:for:)``.
+  /// Whether the program cannot show a code and may ask without one: see
+  /// ``ServiceRow/asksWithoutCode(callerUID:for:)``.
   public var isWithoutCode: Bool
-  /// The host is sshd's own program, whatever `service` it names.
+  /// Whether the host is sshd's own program, whatever `service` it names.
   public var isSSHServer: Bool
-  /// sudo was told to read the password from its standard input, as Ansible does: nobody waits for a phone there.
+  /// Whether sudo was told to read the password from its standard input, as Ansible does. There is no user who waits
+  /// for a phone.
   public var isAnsweredByProgram: Bool
 
   public init(
@@ -55,7 +57,7 @@ public struct LoginRequest: Sendable, Equatable {
 
   public var isSSH: Bool { isSSHServer || service == SSHServer.usualService }
 
-  /// Whether a code stands in a line or in a prompt. sshd's own program is sshd under every name.
+  /// What users see. sshd's own program counts as sshd under every service name.
   var shows: ServiceRow.Shows { isSSH ? .prompts : hostShows }
 
   /// Whether users ask for themselves at a terminal, as in sudo.
@@ -69,7 +71,7 @@ public struct LoginRequest: Sendable, Equatable {
 
   var isRemoteUserOwn: Bool { remoteUser.flatMap { UnixUsername(validating: $0) } == user }
 
-  /// Whether a display manager of this computer asks. SDDM answers with what was typed before PAM asked, so that its
+  /// Whether a display manager of this computer asks. SDDM answers with text that was typed before PAM asked, so its
   /// user's Enter comes at once.
   var isAtGreeter: Bool { DesktopServices.isGreeter(service) && remoteHost == nil }
 

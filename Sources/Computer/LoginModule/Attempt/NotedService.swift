@@ -3,9 +3,9 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// The service, with a note of each request as long as a phone is asked by it.
+/// The service, with a note of each request while a phone is asked.
 ///
-/// Before a new request it withdraws those of the user's sign-ins that were killed. They would hold the new one back.
+/// Before a new request it withdraws requests of the user's killed sign-ins, which would block the new one.
 final class NotedService: AuthenticationService {
   let service: any AuthenticationService
   let notes: RequestNotes
@@ -13,13 +13,13 @@ final class NotedService: AuthenticationService {
   let clock: any LoginClock
   /// Seconds since 1970.
   let unixTime: () -> Int64
-  /// How long a request may stay open at the service. Seconds.
+  /// How long a request may stay open at the service, in seconds.
   let seconds: Int64
-  /// Ends a dead request at the service. An interruption ends the call, too.
+  /// Ends a dead request at the service. An interruption also ends the call.
   let withdraw: (RemoteSession, MonotonicInstant) throws(ServiceError) -> Void
-  /// Told the withdrawn request's name.
+  /// Is called with the withdrawn request's name.
   let tell: (String) -> Void
-  /// By `status_url`.
+  /// The notes by `status_url`.
   private var asked: [String: RequestNote] = [:]
 
   init(
@@ -46,7 +46,7 @@ final class NotedService: AuthenticationService {
     withdrawLeftOver(by: deadline)
     let answer = try service.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     if case .pending(let session) = answer {
-      // Without the note the request is over by itself if this process is killed.
+      // Without a note the request expires by itself if this process is killed.
       asked[session.remote.statusURL] = try? notes.note(session.remote, end: unixTime() + seconds)
     }
     return answer
@@ -54,7 +54,7 @@ final class NotedService: AuthenticationService {
 
   var startMayHaveArrived: Bool { service.startMayHaveArrived }
 
-  /// An approved session is noted nowhere when this returns: no later sign-in ends it.
+  /// When this returns, there is no note of an approved session, so that no later sign-in ends it.
   ///
   /// - Throws: also ``ServiceError/requestStaysNoted``, which refuses the sign-in.
   func approval(
@@ -70,7 +70,7 @@ final class NotedService: AuthenticationService {
   func reach(deadline: MonotonicInstant) throws(ServiceError) { try service.reach(deadline: deadline) }
 
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
-    // Also if that fails: nobody else is to end it.
+    // This is done even if that fails: no other sign-in should end the request.
     defer { try? forget(session) }
     try service.end(session, deadline: deadline)
   }
@@ -80,7 +80,7 @@ final class NotedService: AuthenticationService {
     asked[session.statusURL] = nil
   }
 
-  /// Takes no longer than a cancellation. A request that could not be withdrawn now is left to the next sign-in.
+  /// Takes at most as long as a cancellation. A request that could not be withdrawn is left to the next sign-in.
   private func withdrawLeftOver(by deadline: MonotonicInstant) {
     guard let left = try? notes.leftOver(now: unixTime()), !left.isEmpty else { return }
     let end = min(deadline, clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
@@ -91,7 +91,7 @@ final class NotedService: AuthenticationService {
       } catch {
         if case .transport = error { return }
         if error.isPassing { continue }
-        // It is over at the service.
+        // The request is over at the service.
       }
       try? note.remove()
     }

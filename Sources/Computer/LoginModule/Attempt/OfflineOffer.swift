@@ -7,24 +7,24 @@ import IAMPASSProtocol
 public protocol CodeDesk {
   /// Uses a code up, if it is one of the user's.
   ///
-  /// - Parameter isEnrolled: whether the user may sign in by phone here. Nobody else's code is taken, and it takes as
-  ///   long to say so.
+  /// - Parameter isEnrolled: whether the user may sign in by phone here. A code of another user is not accepted, in the
+  ///   same time.
   func take(_ code: RecoveryCode, isEnrolled: Bool) throws(RecoveryError) -> CodeVerdict
 }
 
 /// Asks the user's phone without the service, for one sign-in.
 public protocol PhoneDesk {
-  /// A new question; nil if no phone could answer it.
+  /// Makes a question; nil if no phone could answer it.
   ///
   /// - Parameter isEnrolled: whether the user may sign in by phone here.
   func question(isEnrolled: Bool) throws(OfflineError) -> PosedQuestion?
-  /// Nobody else's digits are taken than an enrolled user's, and it takes as long to say so.
+  /// Checks digits. Only an enrolled user's digits are accepted. Others are refused in the same time.
   func take(
     _ digits: OfflineDigits, for question: OfflineQuestion, isEnrolled: Bool
   ) throws(OfflineError) -> DigitsVerdict
 }
 
-/// A question, and the link by which the phone gets it.
+/// A question, and the link that brings it to the phone.
 public struct PosedQuestion: Sendable {
   public let question: OfflineQuestion
   public let link: String
@@ -35,13 +35,13 @@ public struct PosedQuestion: Sendable {
   }
 }
 
-/// What a sign-in without the service needs: it is there if the PAM service takes a way without it.
+/// The ways to sign in without the service, if the PAM service allows any.
 public struct OfflineWays {
-  /// Nil: no recovery codes.
+  /// The recovery codes; nil if they are not allowed.
   let codes: (any CodeDesk)?
-  /// Nil: no phone.
+  /// The phones; nil if they are not allowed.
   let phone: (any PhoneDesk)?
-  /// Counts tries of all ways together with requests to the phone.
+  /// Counts tries of all ways, and requests to the phone.
   let limit: any RequestLimit
   /// Counts tries of digits from all remote hosts together; nil for a sign-in at this computer.
   let remoteDigits: (any RequestLimit)?
@@ -57,34 +57,34 @@ public struct OfflineWays {
   }
 }
 
-/// How an offer to type a code or digits ended, if nobody was signed in.
+/// How an offer to type a code or digits ended without a sign-in.
 public enum OfferEnding: Sendable, Equatable {
   /// A password was typed, for the next module.
   case passwordTyped
-  /// All tries of one sign-in. What was wrong with the user's codes, if anything was.
+  /// All tries of one sign-in were wrong. Has the fault of the user's codes, if there is one.
   case wrongCodes(OfferFault?)
   /// The source has tried too often. The next try is possible after this many seconds.
   case tooManyTries(secondsLeft: Int64)
   case broken(RecoveryError)
-  /// No phone can be asked without the service, and there is no other way.
+  /// Phones cannot be asked without the service, and there is no other way.
   case phoneBroken(OfflineError)
-  /// Nothing was typed, or nothing could be, for a user without a token, whom no outage lets through.
+  /// Nothing was typed, or could be, for a user without a token. `fail=open` does not apply to such a user.
   case nothingTyped
-  /// No code was asked for: whether the phone has denied cannot be known.
+  /// A code was not asked for, because it is not known whether the phone has denied.
   case withheld
 }
 
-/// What was wrong with a way of the user's: only the log says so, where strangers ask.
+/// A fault of the user's codes or phones. If strangers may ask, only the log has it.
 public enum OfferFault: Error, Sendable, Equatable {
   case codes(RecoveryError)
   case phone(OfflineError)
 }
 
 extension Refusal {
-  /// Why a recovery code may be typed instead, for the prompt; nil if nothing is offered after this ending.
+  /// Why a recovery code may be typed instead, for the prompt; nil if none is offered after this ending.
   ///
-  /// A denial offers nothing, and neither do too many requests: denials are among them. A request that was not answered
-  /// was taken back before, so that it cannot be denied any more.
+  /// No code is offered after a denial, or after too many requests, which include denials. An unanswered request was
+  /// already withdrawn, so that it cannot be denied any more.
   var offersCode: String? {
     switch self {
     case .unavailable(.approvalNotVerified): nil
@@ -103,8 +103,8 @@ extension Refusal {
     }
   }
 
-  /// Whether the phone can be asked without the service: only if the service cannot be reached. Otherwise the phone has
-  /// been asked, or nobody trusts it.
+  /// Whether the phone can be asked without the service: only if the service cannot be reached. Otherwise the phone was
+  /// asked, or it is not trusted.
   var leavesPhone: Bool {
     guard case .unavailable(let error) = self else { return false }
     if case .transport = error { return true }
@@ -112,9 +112,9 @@ extension Refusal {
     return false
   }
 
-  /// Said for a code that does not serve, whatever is wrong with it.
+  /// The line for a code that is not accepted, for any reason.
   static let codeNotTaken = "IAMPASS: that is not one of your unused recovery codes"
-  /// Said for digits that do not serve.
+  /// The line for digits that are not accepted.
   static let digitsNotTaken = "IAMPASS: your phone does not show these digits for this sign-in"
   static let digitsTooLate = "IAMPASS: the two minutes for these digits are over; open the new link"
   static let openOnPhone = "No network: open this on your phone"
@@ -123,22 +123,22 @@ extension Refusal {
 extension LoginAttempt {
   /// Asks for a recovery code, or the digits of a phone, because the service could not ask the phone.
   ///
-  /// - Throws: `refusal` itself for a user with a token if nothing is offered, or nothing was typed.
+  /// - Throws: `refusal` itself for a user with a token, if nothing is offered or typed.
   func withoutTheService(_ ways: OfflineWays, after refusal: Refusal, _ reason: String) throws(Refusal) -> OfflineSignIn
   {
-    // A user whose token cannot be looked up is not.
+    // A user whose token cannot be looked up does not count as enrolled.
     let isEnrolled = ((try? tokens.token(of: request.user)) ?? nil) != nil
     var offer = OfflineOffer(ways: ways, refusal: refusal, isEnrolled: isEnrolled)
-    // `fail=open` lets an outage pass for users whose phone would be asked, and for nobody else.
+    // `fail=open` applies only to users whose phone would be asked.
     let withoutAnswer = isEnrolled ? refusal : .offered(.nothingTyped, after: refusal)
     if refusal.leavesPhone { try pose(&offer) }
     guard ways.codes != nil || offer.posed != nil else { throw withoutAnswer }
     let prompt = policy.promptWithoutService(request, reason, codes: ways.codes != nil, digits: offer.posed != nil)
     var previous: Secret?
     for _ in 0..<CodeTries.inOneSignIn {
-      // Nobody is there, or nobody wants to: it ends as it would without this offer.
+      // There is no user, or the user does not want to: the sign-in ends as without this offer.
       guard let typed = (try? conversation.ask(prompt)) ?? nil, !typed.isEmpty else { throw withoutAnswer }
-      // Typed again, it is meant as it is: a password may look like a code.
+      // Text that is typed twice counts as a password, which may look like a code.
       guard let answer = offer.answer(typed), typed != previous else {
         throw try handOn(typed, .offered(.passwordTyped, after: refusal))
       }
@@ -153,14 +153,14 @@ extension LoginAttempt {
     throw .offered(.wrongCodes(offer.fault), after: refusal)
   }
 
-  /// Shows what the phone opens. Without it the other ways are left.
+  /// Shows the phone's link. If that fails, the other ways are left.
   private func pose(_ offer: inout OfflineOffer) throws(Refusal) {
     offer.posed = nil
     guard let desk = offer.ways.phone else { return }
     let posed: PosedQuestion?
     do { posed = try desk.question(isEnrolled: offer.isEnrolled) } catch {
       offer.fault = .phone(error)
-      // sshd's user is told the same whatever is wrong.
+      // sshd's user sees the same text for every fault.
       if offer.ways.codes == nil, !request.isSSH { throw .offered(.phoneBroken(error), after: offer.refusal) }
       return
     }
@@ -172,7 +172,7 @@ extension LoginAttempt {
     } catch { throw .terminalGone }
   }
 
-  /// Nil for what does not sign in; the user has then been told.
+  /// The proof; nil if the answer is wrong, which was shown to the user.
   private func proof(of answer: OfflineOffer.Answer, _ offer: inout OfflineOffer) throws(Refusal) -> OfflineProof? {
     var words: String
     switch answer {
@@ -181,7 +181,7 @@ extension LoginAttempt {
       do throws(RecoveryError) {
         if case .spent(let spent) = try desk.take(code, isEnrolled: offer.isEnrolled) { return .code(spent) }
       } catch {
-        // Strangers must not learn who has codes.
+        // In sshd, strangers must not learn who has codes.
         guard request.isSSH else { throw .offered(.broken(error), after: offer.refusal) }
         offer.fault = .codes(error)
       }
@@ -203,7 +203,7 @@ extension LoginAttempt {
     return nil
   }
 
-  /// What is typed over the limit can be a right code: the next module does not get it.
+  /// Counts a try. Text that is typed over the limit may be a valid code, so the next module does not get it.
   private func countTry(_ limit: any RequestLimit, after refusal: Refusal) throws(Refusal) {
     do { try limit.admit() } catch {
       switch error {
@@ -213,8 +213,8 @@ extension LoginAttempt {
     }
   }
 
-  /// The try was good. The user's phone has proven, too, that a request before it, of which nobody knows whether
-  /// it arrived, was its user's. A recovery code proves nothing of the phone.
+  /// Forgives the try, because it was valid. The phone's digits also prove that an earlier request, which may have
+  /// arrived, was its user's. A recovery code does not prove that.
   private func forgive(_ ways: OfflineWays, _ proof: OfflineProof, after refusal: Refusal) {
     try? ways.limit.forgive()
     guard case .phone = proof else { return }
@@ -222,22 +222,23 @@ extension LoginAttempt {
     if refusal.leavesPhone, refusal.mayHaveRung { try? ways.limit.forgive() }
   }
 
-  /// Hands what was typed to the next module; `ending` is how the attempt then ends.
+  /// Passes the typed text to the next module. `ending` is the attempt's ending.
   private func handOn(_ typed: Secret, _ ending: Refusal) throws(Refusal) -> Refusal {
-    // With a first factor's password at hand, taking text would let anything through as the second.
+    // If a first factor's password is already there, any text would pass as the second factor.
     guard !request.hasPassword else { return .textAtSecondFactor }
     do { try conversation.keepPassword(typed) } catch { throw .terminalGone }
     return ending
   }
 
-  /// A session that must end by itself and cannot be recorded is not opened. The code is used up all the same.
+  /// Records the session. Throws if a session that must end by itself cannot be recorded. The code is used up in any
+  /// case.
   private func record(_ proof: OfflineProof) throws(Refusal) -> SessionRecord? {
     guard policy.mustWatch else { return nil }
     do { return try recorder.record(proof) } catch { throw .recordNotKept(error) }
   }
 }
 
-/// What one sign-in is offered, and how far it came.
+/// The offer of one sign-in, and its progress.
 private struct OfflineOffer {
   enum Answer {
     case code(RecoveryCode, any CodeDesk)
@@ -247,11 +248,11 @@ private struct OfflineOffer {
   let ways: OfflineWays
   let refusal: Refusal
   let isEnrolled: Bool
-  /// Nil: the phone is not asked.
+  /// The phone's question; nil if the phone is not asked.
   var posed: OfflineQuestion?
   var fault: OfferFault?
 
-  /// Nil for what has the form of no way that is offered.
+  /// Nil if the text does not have the form of an offered way.
   func answer(_ typed: Secret) -> Answer? {
     if let desk = ways.codes, let code = RecoveryCode(typed: typed) { return .code(code, desk) }
     if let desk = ways.phone, let posed, let digits = OfflineDigits(typed: typed) {
@@ -262,9 +263,9 @@ private struct OfflineOffer {
 }
 
 extension LoginPolicy {
-  /// - Parameter reason: why the phone is not asked.
+  /// - Parameter reason: why the service could not ask the phone.
   func promptWithoutService(_ request: LoginRequest, _ reason: String, codes: Bool, digits: Bool) -> String {
-    // gnome-shell cuts a longer question off.
+    // gnome-shell cuts a longer question.
     if DesktopServices.isGDM(request.service) { return "Code, or password: " }
     let ways = (digits ? ["Digits on your phone"] : []) + (codes ? [digits ? "recovery code" : "Recovery code"] : [])
     let last = request.hasPassword ? ["Enter"] : passwordFollows ? ["password"] : []

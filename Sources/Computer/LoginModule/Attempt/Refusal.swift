@@ -3,77 +3,78 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// Why nobody was signed in by phone.
+/// Why a user was not signed in by phone.
 ///
-/// What follows from each case is one row of a table without `default`, ``row``: a new case does not compile until its
-/// row is written.
+/// The consequences of each case are one row of a table without `default`, ``row``. A new case does not compile until
+/// its row is written.
 public enum Refusal: Error, Sendable, Equatable {
   /// The state that every attempt begins in.
   case notDecided
   case denied
-  /// Other digits than the terminal's were typed on the phone, which denies the request.
+  /// Other digits than the terminal's were typed on the phone, which counts as a denial.
   case wrongDigits
   case notAnswered
   /// The service ended the request, with its reason as received.
   case endedWhileWaiting(RequestEnd, reason: String?)
   /// A password was typed at our prompt, for the next module.
   case passwordTyped
-  /// Twice an empty answer came before anybody could have read the question.
+  /// An empty answer came twice before a user could have read the question.
   case answeredByNobody
-  /// The program was called so that it asks its user nothing: `sudo -n`.
+  /// The program was told not to ask its user: `sudo -n`.
   case asksNothing
-  /// Something was typed at a prompt that asked for Enter alone.
+  /// Text was typed at a prompt for Enter alone.
   case textAtSecondFactor
   case noToken
-  /// The system does not say who the user is, so that nobody knows whether there is a token. Never taken for
-  /// ``noToken``, which may open by the password alone.
+  /// The system did not say who the user is, so it is not known whether there is a token. This is never taken for
+  /// ``noToken``, which may open with the password alone.
   case lookupFailed(UserLookupError)
-  /// This user has a token, and the system does not know the name: a user who is gone, or whose directory is away.
+  /// This user has a token, but the system does not know the name. The user was removed, or the directory is out of
+  /// reach.
   case notInSystem(UnixUsername)
   case noPhone
-  /// This computer trusts no phone that could sign this user in.
+  /// This computer does not trust a phone that could sign this user in.
   case phoneNotTrusted(TrustGap)
   /// Signatures of phones cannot be checked on this computer.
   case cannotVerify(VerifierError)
-  /// This computer trusted the phone when the phone was asked, and does not any more.
+  /// This computer trusted the phone when it was asked, but not any more.
   case phoneForgotten
-  /// The service knows no verified approvals.
+  /// The service does not support verified approvals.
   case notVerifiable
   /// The service did not start the request, with its reason as received.
   case notStarted(reason: String?)
-  /// `send_command = yes`, and the command line cannot be read.
+  /// `send_command = yes`, but the command line cannot be read.
   case commandNotRead
-  /// `long_command = refuse`, and the phone would not show all of the command.
+  /// `long_command = refuse`, and the phone would not show the whole command.
   case commandTooLong
-  /// This computer's limit. The next request is possible after this many seconds.
+  /// This computer's limit was reached. The next request is possible after this many seconds.
   case tooManyRequests(secondsLeft: Int64)
   case limiterBroken(FileError)
   case serviceNotListed
-  /// The caller may not read the secrets, and no broker runs that asks for it.
+  /// The caller may not read the secrets, and the broker does not run.
   case callerNotRoot
   /// The broker left while the phone was asked.
   case brokerLost
-  /// The broker's ending, with the user's line as received. An empty text shows nothing.
+  /// The broker's ending, with the line for the user as received. If it is empty, nothing is shown.
   case byBroker(BrokerEnding, String)
   case unavailable(ServiceError)
-  /// The session would have to be watched, and could have no record: the phone was not asked.
+  /// The session must be watched, but a record could not be kept. The phone was not asked.
   case notRecordable(LedgerError)
-  /// The session would have to be watched, and no record can be kept of it.
+  /// The session must be watched, but a record cannot be kept.
   case recordNotKept(LedgerError)
   case misconfigured(Misconfiguration)
   case interrupted
   case terminalGone
-  /// The prompt was answered by nothing (NULL).
+  /// The host gave no answer to the prompt (NULL).
   case promptNotAnswered
-  /// The terminal went, or its prompt was answered by nothing, while the phone was asked.
+  /// The terminal was closed, or the host gave no answer, while the phone was asked.
   case abandoned
-  /// PAM_USER is not the name any more that the phone approved for.
+  /// PAM_USER is no longer the name that the phone has approved.
   case userChanged
   /// A recovery code could have been typed because the phone could not be asked.
   indirect case offered(OfferEnding, after: Refusal)
 }
 
-/// The end of a request that the phone neither approved nor denied, and that did not run out of time.
+/// The end of a request that was neither approved nor denied, and did not time out.
 public enum RequestEnd: Sendable, Equatable {
   /// The phone could not identify its user.
   case failed
@@ -95,13 +96,13 @@ public enum RequestEnd: Sendable, Equatable {
 }
 
 extension Refusal {
-  /// What it means that files or settings cannot be used.
+  /// The refusal for files or settings that cannot be used.
   init(_ error: Misconfiguration) {
     self = error.failedLookup.map { .lookupFailed($0) } ?? .misconfigured(error)
   }
 
-  /// What the status of a request that is over means. No other place says what a denial is. The reason changes words
-  /// alone.
+  /// The refusal for the status of an ended request. Only this place says what a denial is. The reason changes only the
+  /// words.
   init(endedBy status: SessionStatus, reason: String?) {
     self =
       switch status {
@@ -114,7 +115,7 @@ extension Refusal {
       }
   }
 
-  /// What a failed request means: an interruption is not the service's fault.
+  /// The refusal for a failed request. An interruption is not the service's fault.
   init(_ error: ServiceError) {
     if case .transport(let transport) = error, transport.code == .interrupted {
       self = .interrupted
@@ -123,7 +124,7 @@ extension Refusal {
     }
   }
 
-  /// What it means that no approval could be verified.
+  /// The refusal if approvals could not be verified.
   init(_ error: PhoneTrustError) {
     switch error {
     case .file(let error, let path): self.init(Misconfiguration.phones(error, path: path))
@@ -139,7 +140,7 @@ extension Refusal {
 }
 
 extension ServiceError {
-  /// Whether the phone can have rung although the request did not start.
+  /// Whether the phone may have rung although the request did not start.
   var mayHaveRung: Bool {
     switch self {
     case .transport(let error): error.code.mayHaveArrived

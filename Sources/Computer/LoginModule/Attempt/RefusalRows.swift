@@ -3,10 +3,10 @@ import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What follows from a refusal: what PAM, the user, the log and a caller of the broker are told, and whether the phone was
-/// asked.
+/// The consequences of a refusal: the answers to PAM, the user, the log and the broker's caller, and whether the phone
+/// was asked.
 struct RefusalRow {
-  /// What PAM is told. ``PAMAnswer`` has the codes, which differ between programs.
+  /// The answer to PAM. ``PAMAnswer`` has the codes, which differ between programs.
   enum Answer {
     case denied
     /// The phone did not approve.
@@ -14,29 +14,29 @@ struct RefusalRow {
     case unknownUser
     /// The next module decides.
     case unavailable
-    /// The same, unless `fail=open` takes this error for an outage.
+    /// The same, unless `fail=open` applies because this error is an outage.
     case outage(ServiceError)
     case misconfigured
     /// The attempt ends, and no other module is asked.
     case ended
-    /// The same, also in sshd.
+    /// The same, even in sshd.
     case aborted
   }
 
   let answer: Answer
-  /// The line for the user, without a full stop; nil if there is nothing to say.
+  /// The line for the user, without a full stop; nil if there is none.
   let told: String?
-  /// Whether the shipped profiles go on to the next module, which may ask for a password.
+  /// Whether the shipped profiles continue with the next module, which may ask for a password.
   let leadsToPassword: Bool
-  /// A few words for the log, with the service's own words in them, made harmless.
+  /// A few words for the log. Words of the service in them are sanitized.
   let log: String
-  /// syslog's level: an administrator must mend what is an error.
+  /// syslog's level. An error is one that an administrator must repair.
   let level: Int32
-  /// Whether the phone was asked before this ending: one request is enough for a connection.
+  /// Whether the phone was asked before this ending. A connection gets only one request.
   let followsARequest: Bool
-  /// Whether the phone can have rung although the request did not start: what is unclear counts as rung.
+  /// Whether the phone may have rung although the request did not start. If it is not clear, it counts as rung.
   let mayHaveRung: Bool
-  /// What a program without privileges is told, for which the broker asked.
+  /// The answer to a program without privileges for which the broker asked.
   let broker: BrokerEnding
 }
 
@@ -98,7 +98,8 @@ extension Refusal {
       row(
         .unavailable, "IAMPASS: not asked: this computer cannot look up its users now", log: error.explanation,
         level: LOG_ERR)
-    // Without a line, as for a name without a token: a stranger at sshd's prompt would learn which names have one.
+    // There is no line, as for a name without a token. A stranger at sshd's prompt would otherwise learn which names
+    // have one.
     case .notInSystem(let user):
       row(.unavailable, nil, log: "\(user) has a token, and the system does not know the name")
     case .noPhone:
@@ -144,7 +145,7 @@ extension Refusal {
           + (ReasonWord.text(of: reason) ?? "the server gives no reason that this computer understands"),
         log: "not started: " + DisplayText.sanitized(reason ?? "no reason given", limit: 100),
         asked: reason == ReasonWord.codeInUse,
-        // A service that knows no requests without digits has rung.
+        // A service that does not support requests without digits has rung.
         mayHaveRung: [ReasonWord.codeInUse, ReasonWord.codeRequired].contains(reason))
     case .commandNotRead:
       row(
@@ -176,7 +177,7 @@ extension Refusal {
       row(
         .unavailable, "IAMPASS: the broker of this computer stopped while your phone was asked; try again",
         log: "the broker left")
-    // The broker's text is the whole line, and the broker has logged it.
+    // The broker's text is the whole line, which the broker has already logged.
     case .byBroker(let ending, let text):
       row(
         ending.answer, text.isEmpty ? nil : text, leadsToPassword: false, log: "the broker says \(ending)",
@@ -201,7 +202,7 @@ extension Refusal {
     }
   }
 
-  /// Whatever came before, `fail=open` never opens after an offer.
+  /// `fail=open` never applies after an offer, whatever came before.
   private func offered(_ ending: OfferEnding, _ before: RefusalRow) -> RefusalRow {
     let told: String? =
       switch ending {
@@ -210,7 +211,7 @@ extension Refusal {
       case .tooManyTries(let seconds): "IAMPASS: too many codes were tried; try again \(Self.later(seconds))"
       case .broken(let error): "IAMPASS: recovery codes cannot be used: \(error.words)"
       case .phoneBroken(let error): "IAMPASS: your phone cannot approve without the network: \(error.words)"
-      // sshd's user is told the same for every name.
+      // sshd's user sees the same text for every name.
       case .nothingTyped, .withheld: before.told
       }
     let level: Int32 =
@@ -223,7 +224,7 @@ extension Refusal {
       level: level, asked: before.followsARequest, mayHaveRung: before.mayHaveRung)
   }
 
-  /// Rounded up: whoever tries then is not refused.
+  /// The time, rounded up, so that a user who tries then is not refused.
   private static func later(_ seconds: Int64) -> String {
     let minutes = (seconds + 59) / 60
     return minutes <= 1 ? "in a minute" : "in \(minutes) minutes"
@@ -240,7 +241,7 @@ extension Refusal {
 }
 
 extension BrokerEnding {
-  /// What PAM is told. An approval never comes as a refusal.
+  /// The answer to PAM. An approval is never a refusal.
   fileprivate var answer: RefusalRow.Answer {
     switch self {
     case .denied: .denied

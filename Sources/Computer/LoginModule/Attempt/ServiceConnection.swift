@@ -8,7 +8,7 @@ import WorkerLink
 extension HostSetup {
   /// The service, over a worker that is not yet started.
   ///
-  /// - Parameter user: whose phone is to be asked; nil if none is.
+  /// - Parameter user: the user whose phone is asked; nil if none is.
   func service(
     as credential: ServiceCredential, asking user: UnixUsername? = nil, interruption: (any Interruption)?
   ) throws(Misconfiguration) -> ServiceConnection {
@@ -31,7 +31,7 @@ extension HostSetup {
 final class ServiceConnection: AuthenticationService {
   private let client: AuthenticationClient
   private let transport: WorkerTransport
-  /// The last session that the service began for this sign-in, by its name for the log.
+  /// The last session that the service began for this sign-in, by its name in the log.
   private(set) var begun: String?
   /// Whether the service said that the user has no phone.
   private(set) var saidNoPhone = false
@@ -45,7 +45,7 @@ final class ServiceConnection: AuthenticationService {
 
   func reach(deadline: MonotonicInstant) throws(ServiceError) { try client.reach(deadline: deadline) }
 
-  /// A worker that does not start is reported by the request that needs it.
+  /// Starts the worker. If that fails, the request that needs it reports the failure.
   func prepare() { try? transport.prepare() }
 
   func start(
@@ -68,7 +68,7 @@ final class ServiceConnection: AuthenticationService {
     try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
   }
 
-  /// Ends another sign-in's request, which was killed. An interruption ends this call, too.
+  /// Ends the request of another sign-in that was killed. An interruption ends this call too.
   func withdraw(_ session: RemoteSession, by deadline: MonotonicInstant) throws(ServiceError) {
     try client.end(session, deadline: deadline)
   }

@@ -4,10 +4,10 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// What a broker asks phones now, kept so that the next broker can end it at the service if this one is killed: the
-/// request would stay open until its time is over, and keep the user from asking again.
+/// The requests that a broker's phones have not answered yet. If the broker is killed, the next one ends them at the
+/// service. Otherwise they would stay open until their time is over, and block the user.
 public struct AskedRequests {
-  /// Requests that one start ends. A user has one at a time, and the broker 30 callers.
+  /// The most requests that one start ends. A user has one at a time, and the broker has 30 callers.
   private static let mostAtOnce = 32
 
   private let setup: HostSetup
@@ -18,30 +18,30 @@ public struct AskedRequests {
     kept = .asked(run: setup.run)
   }
 
-  /// What processes of an earlier broker have left, by ids.
+  /// The ids of requests that processes of an earlier broker have left.
   public var leftOver: [String] { ids.filter { !Self.isAsked($0) } }
 
-  /// Whether a process still waits for an answer: one that ends with its broker may take a moment.
+  /// Whether a process still waits for an answer. A process that ends with its broker may take a moment.
   public var isAnyAsked: Bool { ids.contains { Self.isAsked($0) } }
 
   private var ids: [String] { (try? kept.ids()) ?? [] }
 
-  /// From the request's address and this process, which waits for its answer.
+  /// The id, made from the request's address and from this process, which waits for the answer.
   private static func id(of session: RemoteSession) -> String {
     let process = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: getpid() >> $0) }
     return String(Digest.hexadecimal(Digest.sha256(Array(session.statusURL.utf8))).prefix(24))
       + Digest.hexadecimal(process)
   }
 
-  /// Whether a process waits for the answer. If another has got its number, the request is over by itself.
+  /// Whether a process waits for the answer. If its number was reused, the request expires by itself.
   private static func isAsked(_ id: String) -> Bool {
     guard let number = Int32(id.suffix(8), radix: 16) else { return false }
     return ProcessIdentity(pid: number)?.isAlive == true
   }
 
-  /// Ends requests at the service. One that cannot be ended is over there by itself, and is not tried again.
+  /// Ends requests at the service. A request that cannot be ended expires there by itself, and is not tried again.
   ///
-  /// - Returns: how many the service has ended.
+  /// - Returns: the number of requests that the service has ended.
   public func end(_ ids: [String], by deadline: MonotonicInstant) throws(Misconfiguration) -> Int {
     let connection = try setup.service(as: try setup.credential(), interruption: nil)
     let settings: ServiceSettings
@@ -55,17 +55,17 @@ public struct AskedRequests {
     return count
   }
 
-  /// - Parameter seconds: until the service ends it by itself.
+  /// - Parameter seconds: seconds until the service ends it by itself.
   func keep(_ session: RemoteSession, seconds: Int64) {
     guard let origin = OpenSession.Origin.current() else { return }
-    // Without the note the request would be over by itself.
+    // Without the note the request expires by itself.
     try? kept.write(OpenSession(session, id: Self.id(of: session), origin: origin, end: Int64(time(nil)) + seconds))
   }
 
   func forget(_ session: RemoteSession) { try? kept.remove(Self.id(of: session)) }
 }
 
-/// The service; what it is asked is kept until it is ended.
+/// The service. Each request is kept until it has ended.
 struct KeptService: AuthenticationService {
   let service: any AuthenticationService
   let kept: AskedRequests
@@ -97,7 +97,7 @@ struct KeptService: AuthenticationService {
   func reach(deadline: MonotonicInstant) throws(ServiceError) { try service.reach(deadline: deadline) }
 
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
-    // Also if that fails: it is over there by itself.
+    // This is done even if that fails: the request expires there by itself.
     defer { kept.forget(session) }
     try service.end(session, deadline: deadline)
   }

@@ -8,19 +8,20 @@ import WorkerLink
 /// A sign-in that the broker runs for a program that cannot: the program may not read the secrets or reach the network.
 struct BrokerCall {
   enum Outcome: Sendable, Equatable {
-    /// Opens no session and leaves no record: only this program believes it. With the service's name for the session,
-    /// for the log.
+    /// The phone has approved. This opens no session and leaves no record, because only this program uses it. Has the
+    /// service's name for the session, for the log.
     case approved(session: String?)
     case refused(Refusal)
   }
 
-  /// Longest time for an answer that rings no phone, in milliseconds: systemd may have to start the broker first.
+  /// The longest time for an answer without a ringing phone, in milliseconds. systemd may have to start the broker
+  /// first.
   private static let quickMilliseconds: Int64 = 5_000
-  /// What the broker may take besides the user's time: its own start, and the request's. Milliseconds.
+  /// How long the broker may take besides the user's time, in milliseconds: for its own start and the request's.
   private static let slackMilliseconds: Int64 = 20_000
 
-  /// Whether this program asks the broker: all that are not root, and polkit's helper, which runs in a sandbox without
-  /// network from version 127 on.
+  /// Whether this program asks the broker: all programs that are not root, and polkit's helper. From version 127 on
+  /// that runs in a sandbox without network.
   static func serves(_ service: String) -> Bool { geteuid() != 0 || service == DesktopServices.polkit }
 
   /// The broker's socket.
@@ -37,13 +38,13 @@ struct BrokerCall {
       }
       var agreed = request
       agreed.isAgreed = true
-      // A broker that asks again is not the one that was asked before.
+      // A second question cannot come from the same broker.
       guard case .approved(let session) = try reply(to: agreed) else { return .refused(.brokerLost) }
       return .approved(session: session)
     } catch { return .refused(error) }
   }
 
-  /// How often, and after how many milliseconds, a busy broker is asked again: it may still be leaving the question.
+  /// How often a busy broker is asked again: its process for the question may still be ending.
   private static let busyTries = 20
   private static let busyPause: Int64 = 50
 
@@ -63,7 +64,7 @@ struct BrokerCall {
   }
 
   private func firstReply(to request: BrokerRequest) throws(Refusal) -> Reply {
-    // A user who has not seen a question yet is not told of a missing broker.
+    // A user who has not seen a question yet gets no line about a missing broker.
     let lost = request.isAgreed ? Refusal.brokerLost : .callerNotRoot
     let socket = iampass_connect(path)
     guard socket >= 0 else {
@@ -71,14 +72,15 @@ struct BrokerCall {
       throw errno == EAGAIN ? .byBroker(.busy, "") : lost
     }
     let channel = BrokerChannel(descriptor: socket)
-    // Anyone may have bound a path; only root's answer counts.
+    // Any user may have bound a path. Only root's answer counts.
     guard iampass_peer(socket).uid == 0 else { throw lost }
     let mayRing = request.isAgreed || request.prompt == .push
     let deadline = clock.now().advanced(milliseconds: mayRing ? Self.slackMilliseconds : Self.quickMilliseconds)
     do throws(BrokerChannel.Failure) {
       try channel.send(.request(request))
     } catch {
-      // A busy broker hangs up without reading; its word may have come. An approval of nothing does not count.
+      // A busy broker closes the connection without reading, but its answer may have come. An approval without a
+      // request does not count.
       _ = try read(channel, clock.now(), lost, mayRing: mayRing)
       throw lost
     }
@@ -99,12 +101,12 @@ struct BrokerCall {
       case .request: throw lost
       case .say(let text):
         do { try conversation.say(text) } catch {
-          // The dialogs of MATE's and Xfce's lockers answer each line with an error. A user who leaves ends them.
+          // The dialogs of MATE's and Xfce's lockers answer each line with an error. They end when the user leaves.
           if geteuid() == 0 { throw .abandoned }
         }
-        // What is said before a question rings nothing.
+        // Lines before a question do not mean that a phone rings.
         guard mayRing else { continue }
-        // The phone rings: its user has the time that the configuration gives.
+        // The phone rings. Its user has the configuration's time.
         let time = ApprovalTimeout.bounds.upperBound * 1_000 + Self.slackMilliseconds
         deadline = clock.now().advanced(milliseconds: time)
         lost = .brokerLost
@@ -121,15 +123,15 @@ struct BrokerCall {
     if answer == nil { answer = try self.answer(to: prompt) }
     guard let typed = answer else { throw .answeredByNobody }
     guard !typed.isEmpty else { return }
-    // With a first factor's password at hand, taking text would let anything through as the second.
+    // If a first factor's password is already there, any text would pass as the second factor.
     if request.hasPassword { throw .textAtSecondFactor }
-    // The password stays in this process: the broker never sees it.
+    // The password stays in this process. The broker never gets it.
     do { try conversation.keepPassword(typed) } catch { throw .terminalGone }
     throw .passwordTyped
   }
 
-  /// Nil for an empty answer to root's question that came faster than anybody reads. A locker answers with what was
-  /// typed before it asked, so that its user's Enter comes at once.
+  /// Nil for an empty answer in a root program that came faster than a person reads. A locker answers with text that
+  /// was typed before it asked, so its user's Enter comes at once.
   private func answer(to prompt: String) throws(Refusal) -> Secret? {
     let asked = clock.now()
     let typed: Secret?

@@ -5,14 +5,14 @@ import WorkerLink
 
 /// Messages over one connection between a module and the broker. Every wait is bounded.
 public final class BrokerChannel: Interruption {
-  /// Why no message came.
+  /// Why there is no message.
   public enum Failure: Error, Sendable, Equatable {
-    /// The other side left, was too slow, or sent something that is not a message.
+    /// The other side has closed the connection, was too slow, or sent an invalid message.
     case gone
     case interrupted
   }
 
-  /// Pending signals are looked at this often, in milliseconds.
+  /// The time between two checks for pending signals, in milliseconds.
   private static let slice: Int64 = 100
 
   /// The connection's socket, which the channel closes.
@@ -23,7 +23,8 @@ public final class BrokerChannel: Interruption {
 
   deinit { close(descriptor) }
 
-  /// Whether the other side has left, or speaks out of turn. A caller that waits for its phone sends nothing.
+  /// Whether the other side has closed the connection, or has sent bytes. A caller that waits for its phone sends
+  /// nothing.
   public func isPending() -> Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&entry, 1, 0) != 0
@@ -47,7 +48,7 @@ public final class BrokerChannel: Interruption {
   /// The next message.
   ///
   /// - Parameters:
-  ///   - deadline: for its first byte. The rest has ``BrokerMessage/patience``.
+  ///   - deadline: the latest time for its first byte. The rest has ``BrokerMessage/patience``.
   ///   - interruption: ends the wait.
   public func receive(by deadline: MonotonicInstant, interruption: (any Interruption)?) throws(Failure) -> BrokerMessage
   {

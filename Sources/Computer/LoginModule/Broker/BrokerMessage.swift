@@ -1,26 +1,26 @@
 import HostState
 import IAMPASSProtocol
 
-/// What a program asks the broker for: one sign-in by phone.
+/// A program's request to the broker: one sign-in by phone.
 ///
-/// No password and no token is ever in it.
+/// It never has a password or a token.
 public struct BrokerRequest: Sendable, Equatable {
   /// PAM_USER as the program has it.
   public var user: String
   /// PAM_SERVICE as the program has it.
   public var service: String
-  /// PAM_AUTHTOK is set: the phone is the second factor.
+  /// Whether PAM_AUTHTOK is set, so that the phone is the second factor.
   public var hasPassword: Bool
-  /// The user has pressed Enter at the broker's question: the phone may ring.
+  /// Whether the user has pressed Enter at the broker's question, so that the phone may ring.
   public var isAgreed: Bool
-  /// A module after this one asks for a password.
+  /// Whether a module after this one asks for a password.
   public var passwordFollows: Bool
   public var prompt: PromptMode
   public var methods: [AuthenticationMethod]
-  /// Seconds within ``ApprovalTimeout/bounds``; nil: as the broker's configuration says.
+  /// The time for an answer in seconds, within ``ApprovalTimeout/bounds``; nil: as in the broker's configuration.
   public var timeout: Int64?
-  /// Who began a program that runs as root, by its real uid, such as polkit's setuid helper; nil if that is root, or not
-  /// known. Anyone can send it: see ``askerUID(of:)``.
+  /// The real uid of a program that runs as root, such as polkit's setuid helper; nil if it is root or not known. Any
+  /// caller can send it: see ``askerUID(of:)``.
   public var asker: UInt32?
 
   public init(
@@ -38,9 +38,9 @@ public struct BrokerRequest: Sendable, Equatable {
     self.asker = asker
   }
 
-  /// Who asks: only root's program is believed that it asks for another user than its own.
+  /// The uid of the asking user. Only a root program may name another user than its own.
   ///
-  /// - Parameter callerUID: of the program, as the kernel says.
+  /// - Parameter callerUID: the program's uid, from the kernel.
   public func askerUID(of callerUID: UInt32) -> UInt32 { callerUID == 0 ? asker ?? 0 : callerUID }
 }
 
@@ -50,32 +50,33 @@ public enum BrokerEnding: UInt8, Sendable, CaseIterable {
   case denied
   case notAnswered
   case noToken
-  /// The phone was not asked, or cannot be: the next module asks for the password.
+  /// The phone was not asked or cannot be. The next module asks for the password.
   case aside
   case misconfigured
-  /// Something was typed at a question that takes Enter alone.
+  /// Text was typed at a question for Enter alone.
   case textTyped
   case abandoned
-  /// The user has an open request, or too many callers are served. A request that ends just now is the usual cause.
+  /// The user has an open request, or there are too many callers. The usual cause is a request that is just ending.
   case busy
 }
 
 /// One message between a program's module and the broker.
 ///
-/// A frame is a length of two bytes, big-endian, that counts what follows: the kind and its content, 1 KiB at most.
+/// A frame is a length of two bytes, big-endian, then the kind and its content, at most 1 KiB. The length counts kind
+/// and content.
 public enum BrokerMessage: Sendable, Equatable {
   /// Greatest length of a frame without its two bytes of length.
   public static let greatestLength = 1_024
-  /// Longest time for the rest of a message whose first byte has come, or for sending one. Milliseconds.
+  /// The longest time for the rest of a message after its first byte, or for sending one, in milliseconds.
   public static let patience: Int64 = 2_000
 
   case request(BrokerRequest)
   /// A line for the user.
   case say(String)
-  /// A question. The broker leaves: whoever presses Enter is asked for by a new request.
+  /// A question. The broker closes the connection, and Enter leads to a new request.
   case ask(String)
-  /// The end, with the user's line; an empty text shows nothing. With an approval it is the service's name for the
-  /// session, for the log.
+  /// The end, with the line for the user; nothing is shown if it is empty. In an approval the text is the service's
+  /// name for the session, for the log.
   case ended(BrokerEnding, String)
 
   private enum Kind: UInt8 {
@@ -134,8 +135,8 @@ extension BrokerMessage {
   private static let allFlags: UInt8 = 15
   /// Flags, prompt, methods, timeout and the two lengths.
   private static let fixedLength = 6
-  /// Bytes of a uid, big-endian, behind the names. Without one the frame is as in versions before: programs that keep a
-  /// module loaded through an upgrade, such as lockers, have none to send.
+  /// The bytes of a uid, big-endian, after the names. It may be missing, as in earlier versions: programs that keep an
+  /// old module loaded through an upgrade, such as lockers, do not send it.
   private static let askerLength = 4
 
   /// Nil if a name is longer than 255 bytes.

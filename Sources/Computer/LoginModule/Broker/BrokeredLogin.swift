@@ -16,9 +16,9 @@ public struct BrokeredLogin {
   let caller: ProcessIdentity?
 
   /// - Parameters:
-  ///   - user: whom the system knows by the request's name.
-  ///   - callerUID: who asks, as the kernel says.
-  ///   - caller: the process that asks; nil if it cannot be known again.
+  ///   - user: the system's user of the request's name.
+  ///   - callerUID: the caller's uid, from the kernel.
+  ///   - caller: the caller's process; nil if it cannot be recognized later.
   public init(
     setup: HostSetup, request: BrokerRequest, user: SystemUser, callerUID: UInt32, caller: ProcessIdentity?
   ) {
@@ -29,9 +29,9 @@ public struct BrokeredLogin {
     self.caller = caller
   }
 
-  /// How the sign-in ended, and the session that the service began for it, by its name for the log.
+  /// How the sign-in ended, and the session that the service began for it, by its name in the log.
   ///
-  /// - Parameter interruption: tells that the caller has left, which cancels the request.
+  /// - Parameter interruption: shows that the caller has left, which cancels the request.
   public func outcome(
     conversation: any Conversation, clock: any LoginClock, interruption: any Interruption
   ) throws(Misconfiguration) -> (LoginOutcome, session: String?) {
@@ -52,8 +52,8 @@ public struct BrokeredLogin {
     return (attempt.run(), connection.begun)
   }
 
-  /// Ends an approved session at the service: nothing on this computer belongs to it. If that fails, the session
-  /// expires there by itself.
+  /// Ends an approved session at the service: this computer has no session for it. If that fails, the session expires
+  /// there by itself.
   public func end(_ signIn: SignIn) {
     guard let credential = try? setup.credential(),
       let connection = try? setup.service(as: credential, interruption: nil)
@@ -67,7 +67,7 @@ public struct BrokeredLogin {
   }
 
   private func loginRequest(host: String?) -> LoginRequest {
-    // Only root's word is taken for the service's name. Other programs can name any.
+    // Only a root program is trusted to name the PAM service. Other programs can name any.
     let service = callerUID == 0 ? request.service : "\(request.service) (says the user's own program)"
     var asked = LoginRequest(
       user: user.name, service: service, callingUID: request.askerUID(of: callerUID),
@@ -81,14 +81,14 @@ public struct BrokeredLogin {
     setup.configuration.row(request.service)?.asksWithoutCode(callerUID: callerUID, for: user.uid) == true
   }
 
-  /// Who may take the request up again; nil: it ends with this conversation. Digits must be seen as long as somebody may
-  /// type them, so that a request with digits always does.
+  /// The locker that may resume the request; nil: it ends with this conversation. A request with digits always does,
+  /// because the digits must be visible as long as they may be typed.
   private var owner: LeftRequest.Owner? {
     guard isWithoutCode, let caller else { return nil }
     return LeftRequest.Owner(uid: callerUID, service: request.service, process: caller)
   }
 
-  /// Seconds that this conversation waits for the phone.
+  /// How long this conversation waits for the phone, in seconds.
   private var timeout: Int64 {
     let whole = request.timeout ?? setup.configuration.approvalTimeout
     return owner == nil ? whole : min(whole, setup.configuration.unlockTimeout)
@@ -98,7 +98,7 @@ public struct BrokeredLogin {
     LoginPolicy(
       prompt: request.isAgreed ? .push : request.prompt, methods: request.methods,
       timeout: timeout,
-      // Ended at once. Were that to fail, it would not stay for long.
+      // The session is ended at once. If that fails, it does not last long.
       sessionDuration: Self.sessionSeconds, sendsContext: setup.sendsContext, mustWatch: false)
   }
 
@@ -113,6 +113,6 @@ private struct NoRecorder: SessionRecorder {
 }
 
 extension BrokerEnding {
-  /// What the other program is told of a refusal.
+  /// The ending of a refusal for the other program.
   public init(_ refusal: Refusal) { self = refusal.row.broker }
 }

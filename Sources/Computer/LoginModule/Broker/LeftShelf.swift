@@ -4,13 +4,13 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// `/run/iampass/left`, for one locker. The broker serves one caller of a user's at a time, so that nobody takes what
-/// another process has just read.
+/// `/run/iampass/left`, for one locker. The broker serves one caller of each user at a time, so two processes cannot
+/// take the same request.
 final class LeftShelf: RequestShelf {
   private let setup: HostSetup
   private let owner: LeftRequest.Owner
   private let service: KeptService
-  /// Seconds since boot at which the request was started.
+  /// When the request was started, in seconds since boot.
   private var began = BootTime.seconds()
 
   init(setup: HostSetup, owner: LeftRequest.Owner, service: KeptService) {
@@ -19,7 +19,7 @@ final class LeftShelf: RequestShelf {
     self.service = service
   }
 
-  /// Another request of the user's by this PAM service is ended: it would keep the phone from being asked.
+  /// Another request of the user by this PAM service is ended, because it would block the new one.
   func take(_ question: ApprovalQuestion, mark: String) -> PendingSession? {
     guard let left = try? setup.leftRequests.take(for: owner), let settings = try? setup.serviceSettings(),
       let remote = try? left.session.remoteSession(settings)
@@ -28,7 +28,7 @@ final class LeftShelf: RequestShelf {
       let pending = PendingSession(
         resuming: remote, name: left.name, question, challenge: left.challenge, origin: settings.server.origin)
     else {
-      // Whoever asks next tries again: until then it holds the user's requests back.
+      // The next caller tries again. Until then it blocks the user's requests.
       if !isWithdrawn(remote) { try? setup.leftRequests.leave(left) }
       return nil
     }
@@ -37,8 +37,8 @@ final class LeftShelf: RequestShelf {
     return pending
   }
 
-  /// Whether the service keeps it no longer. Over a connection of its own: one that has ended a request does not notice
-  /// any more that its caller leaves.
+  /// Withdraws the request at the service. This uses its own connection: one that has ended a request no longer notices
+  /// that its caller leaves.
   private func isWithdrawn(_ remote: RemoteSession) -> Bool {
     guard let credential = try? setup.credential(),
       let connection = try? setup.service(as: credential, interruption: nil)
@@ -55,7 +55,7 @@ final class LeftShelf: RequestShelf {
     let left = LeftRequest(
       owner: owner, mark: mark, began: began, session: session, name: pending.name, challenge: pending.challenge)
     do { try setup.leftRequests.leave(left) } catch { return false }
-    // The next broker leaves it alone.
+    // The next broker must not end it.
     service.forget(pending.remote)
     return true
   }

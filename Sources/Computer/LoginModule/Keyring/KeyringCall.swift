@@ -4,10 +4,10 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// `pam_sm_authenticate` on a line with the word `keyring`: hands the sealed password to the modules behind, after an
-/// approval, or remembers a typed one of a user with a token for ``SessionCall``.
+/// `pam_sm_authenticate` on a line with the word `keyring`: after an approval, passes the sealed password to the
+/// modules after it. Or keeps a typed password of a user with a token for ``SessionCall``.
 ///
-/// It says nothing about who somebody is: it always answers PAM_IGNORE.
+/// It does not authenticate, and always answers PAM_IGNORE.
 struct KeyringCall {
   let host: PAMHost
   let words: [String]
@@ -22,7 +22,7 @@ struct KeyringCall {
   private func act() throws(Misconfiguration) {
     let setup = try HostSetup(path: try ModuleArguments(words).configurationPath)
     let service = host.service
-    // Elsewhere the session has no keyring, and nobody behind this line needs a password.
+    // In other services the session has no keyring, and later modules do not need a password.
     guard setup.configuration.keyring == .sealed, geteuid() == 0, DesktopServices.isGreeter(service),
       setup.configuration.services.contains(service), let bytes = host.userBytes,
       let name = UnixUsername(validating: String(decoding: bytes, as: UTF8.self))
@@ -45,7 +45,7 @@ struct KeyringCall {
   }
 
   private func keep(_ user: SystemUser, _ setup: HostSetup) throws(Misconfiguration) {
-    // Without a token no phone approves, so that the user would never get the password back.
+    // A user without a token cannot be approved by phone, and would never get the password back.
     guard try setup.token(of: user.name, known: user) != nil, let password = host.password() else { return }
     let kept = KeptPassword(user: user.name, password: password, print: ShadowPrint.of(user.name))
     if !KeptPassword.keep(kept, with: host) { host.log(LOG_WARNING, "password not remembered for the keyring") }
@@ -53,10 +53,10 @@ struct KeyringCall {
 }
 
 extension SessionCall {
-  /// Has the password sealed by which this session was opened. Nothing waits for it.
+  /// Requests the sealing of the password that opened this session. Does not wait for it.
   func sealKeyring() {
     guard let kept = host.kept(KeptPassword.name, as: KeptPassword.self), let password = kept.take() else { return }
-    // Another name means that another user's session is opened than the one who signed in.
+    // If the name differs, the session is not of the user who signed in.
     guard host.item(PAM_USER) == kept.user.text,
       let setup = try? HostSetup(path: (try? ModuleArguments(words))?.configurationPath ?? Configuration.path),
       setup.configuration.keyring == .sealed

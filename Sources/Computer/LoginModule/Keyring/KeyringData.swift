@@ -2,7 +2,7 @@ import CPAM
 import HostSystem
 import IAMPASSProtocol
 
-/// Whom a phone has approved in this pass through the stack, for a later line of the same pass.
+/// The user whom a phone has approved in this pass through the stack, for a later line of the same pass.
 final class KeptApproval {
   static let name = "iampass_approval"
 
@@ -11,7 +11,7 @@ final class KeptApproval {
 
   init(user: [UInt8]) { self.user = user }
 
-  /// Begins a pass: nobody has approved.
+  /// Begins a pass without an approval.
   static func reset(_ host: PAMHost) { host.kept(name, as: KeptApproval.self)?.user = nil }
 
   /// If it cannot be kept, the keyring stays locked.
@@ -23,12 +23,12 @@ final class KeptApproval {
   }
 }
 
-/// A password that was right, until the session is open. It is wiped with the handle at the latest.
+/// A verified password, kept until the session is open. It is wiped with the handle at the latest.
 final class KeptPassword {
   static let name = "iampass_password"
 
   let user: UnixUsername
-  /// The user's `ShadowPrint` as the password was taken.
+  /// The user's `ShadowPrint` when the password was taken.
   let print: String
   private var password: Secret?
 
@@ -38,7 +38,7 @@ final class KeptPassword {
     self.print = print
   }
 
-  /// The password, once.
+  /// Returns the password, once.
   func take() -> Secret? {
     defer { password = nil }
     return password

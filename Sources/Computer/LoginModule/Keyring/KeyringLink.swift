@@ -6,12 +6,12 @@ import IAMPASSProtocol
 
 /// Asks iampass-keyring.socket. Every wait is bounded.
 struct KeyringLink {
-  /// A TPM takes about a second, and systemd has to start the service. Milliseconds.
+  /// The longest wait in milliseconds. A TPM takes about a second, and systemd must start the service.
   private static let patience: Int64 = 8_000
 
   let path: String
 
-  /// Sends a request and leaves. False if nobody listens.
+  /// Sends a request without waiting for a reply. False if there is no listener.
   func send(_ request: KeyringRequest) -> Bool {
     guard let connection = connect(request) else { return false }
     close(connection)
@@ -43,7 +43,7 @@ struct KeyringLink {
     return nil
   }
 
-  /// A new connection has room for a whole request.
+  /// Connects and sends. The buffer of a new connection has room for a whole request.
   private func connect(_ request: KeyringRequest) -> Int32? {
     guard var bytes = request.encoded() else { return nil }
     defer { bytes.withUnsafeMutableBytes { explicit_bzero($0.baseAddress!, $0.count) } }

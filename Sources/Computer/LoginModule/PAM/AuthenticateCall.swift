@@ -6,8 +6,8 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-/// One call of `pam_sm_authenticate`: reads what the host and the files say, runs ``LoginAttempt``, and tells host,
-/// user and log how it ended.
+/// One call of `pam_sm_authenticate`: reads the host's items and the files, runs ``LoginAttempt``, and reports the
+/// ending to host, user and log.
 struct AuthenticateCall {
   let host: PAMHost
   let words: [String]
@@ -26,7 +26,7 @@ struct AuthenticateCall {
       debug(arguments, "the answer to PAM is code \(code)")
       return code
     } catch {
-      // `fail=open` never opens on a broken configuration.
+      // `fail=open` never applies to a broken configuration.
       return refuseOnce(Refusal(error), answer)
     }
   }
@@ -64,11 +64,11 @@ struct AuthenticateCall {
     let policy = setup.configuration.unlock
     guard policy != .off, service != DesktopServices.polkit else { return false }
     guard geteuid() == 0 else { return true }
-    // Without a name nothing is asked for: an unlisted service shows no prompt of this module's.
+    // Without a name there is no question: in an unlisted service this module shows no prompt.
     guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }) else { return false }
     let found: SystemUser?
     do { found = try SystemUser.find(named: name) } catch {
-      // The answer is PAM_AUTHINFO_UNAVAIL, as for every service that is not listed.
+      // The answer is PAM_AUTHINFO_UNAVAIL, as for every unlisted service.
       host.log(LOG_NOTICE, "no look for a locked screen: \(error.explanation)")
       return false
     }
@@ -92,7 +92,7 @@ struct AuthenticateCall {
     }
   }
 
-  /// Has the broker ask the phone. Lockers use one handle for every try: no ending is remembered on it.
+  /// Makes the broker ask the phone. Lockers use one handle for every try, so endings are not kept on it.
   private func askBroker(
     _ arguments: ModuleArguments, _ setup: HostSetup, _ user: (name: String, bytes: [UInt8]), _ answer: PAMAnswer
   ) -> Int32 {
@@ -101,7 +101,7 @@ struct AuthenticateCall {
     let call = BrokerCall(
       path: setup.configuration.broker, conversation: HostConversation(host: host, signals: signals),
       clock: HostClock(signals: signals), interruption: signals)
-    // A setuid program's real uid is the user who began it.
+    // A setuid program's real uid is the user who started it.
     let asker = geteuid() == 0 && getuid() != 0 ? getuid() : nil
     let request = BrokerRequest(
       user: user.name, service: host.service, hasPassword: host.hasPassword,
@@ -117,18 +117,19 @@ struct AuthenticateCall {
     }
   }
 
-  /// The one place that returns PAM_SUCCESS for a sign-in of this process's own.
+  /// The only place that returns PAM_SUCCESS for a sign-in of this process.
   private func approve(_ passed: Passed, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
       remote: passed.remote, recordID: passed.record?.id, configurationPath: login.setup.configurationPath)
-    // A conversation function or another thread of the host can have set another name while the phone was asked.
+    // A conversation function or another thread of the host may have set another name while the phone was asked.
     guard host.userBytes == login.user.givenBytes else {
       kept.end(for: host)
       return refuse(.userChanged, of: login.user, session: passed.name, answer)
     }
-    // sshd authenticates in a child; only the PAM environment reaches open_session. Elsewhere it would reach the user.
-    // A host that also loses PAM data, or the variable, finds the record by its process (`WaitingRecords`).
-    // A stack that asks again after an approval (a mistyped password behind us) opens a second session.
+    // sshd authenticates in a child, and only the PAM environment reaches open_session. In other programs it would
+    // reach the user. A host that loses PAM data or the variable finds the record by its process (`WaitingRecords`). A
+    // stack that asks again after an approval, such as after a mistyped password in a later module, opens a second
+    // session.
     host.kept(KeptSession.name, as: KeptSession.self)?.end(for: host)
     guard isHandedOver(passed, kept, answer) else {
       kept.end(for: host)
@@ -148,13 +149,13 @@ struct AuthenticateCall {
   }
 
   private func isHandedOver(_ passed: Passed, _ kept: KeptSession, _ answer: PAMAnswer) -> Bool {
-    // A sudo without the service has nothing that would have to end.
+    // A sudo without the service has no session to end.
     if passed.remote == nil, passed.record == nil { return true }
     guard answer.isSSH else { return KeptSession.keep(kept, with: host) }
     return passed.record.map { host.setEnvironment(SessionCall.variable, $0.id) } ?? false
   }
 
-  /// Remembers by what the phone can approve without the service. The sign-in does not depend on it.
+  /// Keeps the phone's key for approvals without the service. The sign-in does not depend on it.
   private func meetPhone(_ approval: VerifiedApproval, _ login: LoginComposition) {
     guard login.setup.configuration.offlineMethods.takesAnywhere(.phone), let phones = login.setup.offlinePhones,
       let user = login.user.asked
@@ -164,21 +165,22 @@ struct AuthenticateCall {
     }
   }
 
-  /// What lets somebody in: a phone's approval, or what signs in without the service.
+  /// The proof of a sign-in: a phone's approval, or one without the service.
   private struct Passed {
-    /// Nil: the service does not know of it.
+    /// The service session; nil if the service does not know of it.
     let remote: RemoteSession?
     let record: SessionRecord?
-    /// Nil unless this computer verified one.
+    /// The approval; nil unless this computer verified it.
     let approval: VerifiedApproval?
-    /// By the user's own. What was typed proves nothing to the service, and neither that nor a locum hands a keyring's
-    /// password on.
+    /// Whether the user's own phone approved. Only then the keyring's password is passed on: not after typed digits or
+    /// a code, and not after a locum.
     let isByPhone: Bool
-    /// For the log.
+    /// The fields for the log.
     let detail: String
-    /// Under which the service and the phone know it, too; nil for what nobody else knows, and that has no record.
+    /// The session's name, which the service and the phone also use; nil for a sign-in without service session and
+    /// record.
     var name: String? { remote?.label ?? record?.publicName }
-    /// For the user.
+    /// The line for the user; nil if there is none.
     let line: String?
 
     init(_ signIn: SignIn) {
@@ -188,7 +190,7 @@ struct AuthenticateCall {
       let approval = signIn.session.approval
       isByPhone = approval?.isByLocum != true
       let locum = approval.flatMap { $0.isByLocum ? DisplayText.sanitized($0.phone.name, limit: 64) : nil }
-      // Only what the phone signed has a method.
+      // Only a signed approval has a method.
       let method = approval.map { " method=\($0.method.rawValue)" } ?? ""
       detail =
         (signIn.session.phone.map { " phone=\($0)\(method)" } ?? "")
@@ -213,8 +215,8 @@ struct AuthenticateCall {
   }
 
   /// - Parameters:
-  ///   - user: remembered with the ending; nil if no name was looked up.
-  ///   - session: that the service began, by its name for the log.
+  ///   - user: the user, which is kept with the ending; nil if no name was looked up.
+  ///   - session: the session that the service began, by its name in the log.
   private func refuse(
     _ refusal: Refusal, of user: LoginUser?, session: String? = nil, _ answer: PAMAnswer
   ) -> Int32 {
@@ -225,14 +227,14 @@ struct AuthenticateCall {
     log(refusal.row.level, "refused", user: user?.logged, "\(name)reason=\(refusal.explanation)")
     if let user {
       let ending = KeptEnding(user: user.given, laterCode: answer.laterCode(for: refusal))
-      // Without the memory sudo would ring three times: then nothing more is answered on this handle.
+      // Without it sudo would ring three times. PAM_ABORT ends all calls on this handle.
       guard KeptEnding.keep(ending, with: host) else { return PAM_ABORT }
     }
     return answer.code(for: refusal)
   }
 
-  /// An ending before a name was asked for. It is said and logged once for each handle and user, however often a
-  /// mistyped password brings the stack back. If it cannot be remembered it is said again; no phone rings.
+  /// An ending before a name was asked for. It is shown and logged once for each handle and user, even if a mistyped
+  /// password repeats the stack. If it cannot be kept it is shown again, but no phone rings.
   private func refuseOnce(_ refusal: Refusal, _ answer: PAMAnswer) -> Int32 {
     let name = host.item(PAM_USER) ?? ""
     // PAM_IGNORE was remembered for an outage; a broken configuration must still fail.
@@ -257,13 +259,14 @@ struct AuthenticateCall {
 }
 
 extension AuthenticateCall {
-  /// The ending of an earlier request on this ssh connection. If that cannot be known, the connection sends no more.
+  /// The ending of an earlier request on this ssh connection. If it is not known, the connection sends no more
+  /// requests.
   private func codeOfEarlierTry(_ name: String, _ setup: HostSetup) -> Int32? {
     guard let connection = connection(name) else { return PAM_AUTHINFO_UNAVAIL }
     do {
       guard let text = try ConnectionMemory(run: setup.run).ending(on: connection) else { return nil }
       let code = Int32(text) ?? PAM_AUTHINFO_UNAVAIL
-      // Whatever the file holds, the code never signs anyone in and is never PAM_IGNORE.
+      // Whatever the file has, the code must not sign a user in, and must not be PAM_IGNORE.
       return [PAM_AUTH_ERR, PAM_AUTHINFO_UNAVAIL, PAM_MAXTRIES].contains(code) ? code : PAM_AUTHINFO_UNAVAIL
     } catch {
       host.log(LOG_ERR, "cannot look up this connection's requests: \(error.explanation)")

@@ -3,20 +3,20 @@ import Glibc
 
 /// Notices that an ssh client has gone while the phone is asked.
 ///
-/// sshd does not tell: its process that holds the connection waits for this one's next word, and does not read
-/// meanwhile. So this looks at that process's connection. Whatever cannot be seen counts as a client that is there.
+/// sshd does not report it: its process with the connection waits for this process, and does not read meanwhile. So
+/// this checks that process's connection. If it cannot be checked, the client counts as present.
 final class ClientWatch {
   /// sshd has few descriptors, and the connection is one of the first.
   private static let greatestDescriptor: Int32 = 63
 
-  /// A descriptor of the process (pidfd_open(2)), so that no later process with its number is looked at.
+  /// A descriptor of the process (pidfd_open(2)), so that a later process with the same number is not checked.
   private let process: Int32
   private let connection: Int32
   private let inode: UInt
 
   /// Nil unless the process has exactly one TCP connection.
   ///
-  /// - Parameter isParent: whether the process is still this one's parent, asked once it is held.
+  /// - Parameter isParent: whether the process is still this one's parent, called once its descriptor is open.
   init?(of number: pid_t, isParent: () -> Bool = { true }) {
     let held = iampass_pidfd_open(number)
     guard held >= 0 else { return nil }
@@ -27,7 +27,7 @@ final class ClientWatch {
         if let inode { found[inode] = descriptor }
       }
     }
-    // The same connection may have several descriptors. If there are two connections, one is a directory's or the like.
+    // The same connection may have several descriptors. If there are two connections, one may be to a directory server.
     guard found.count == 1, let (inode, descriptor) = found.first else {
       close(held)
       return nil
@@ -37,7 +37,7 @@ final class ClientWatch {
     self.inode = inode
   }
 
-  /// The client of the sshd that runs this process; nil if that cannot be seen.
+  /// The client of the sshd that runs this process; nil if it is not known.
   static func ofParent() -> ClientWatch? {
     let parent = getppid()
     return parent > 1 ? ClientWatch(of: parent) { getppid() == parent } : nil
@@ -45,12 +45,13 @@ final class ClientWatch {
 
   deinit { close(process) }
 
-  /// The client has closed its end, which sshd takes for its end, too, as soon as it reads again.
+  /// Whether the client has closed its side. sshd also treats that as the end once it reads again.
   var hasLeft: Bool {
     Self.borrowed(connection, of: process) { Self.inode(of: $0) == inode && iampass_has_peer_left($0) != 0 } ?? false
   }
 
-  /// The descriptor is copied for this look alone: a copy that stayed would keep the connection open.
+  /// Runs `look` with a copy of the descriptor, which is closed again: a copy that stayed would keep the connection
+  /// open.
   private static func borrowed<Result>(_ descriptor: Int32, of process: Int32, _ look: (Int32) -> Result?) -> Result? {
     let copy = iampass_pidfd_borrow(process, descriptor)
     guard copy >= 0 else { return nil }

@@ -4,7 +4,7 @@ import HostState
 import HostSystem
 import IAMPASSClient
 
-/// How an attempt on this handle ended, for the user it was for: login reuses the handle for the next name.
+/// The ending of an attempt on this handle, with its user: login reuses the handle for the next name.
 final class KeptEnding {
   static let name = "iampass_ending"
 
@@ -25,19 +25,19 @@ final class KeptEnding {
   }
 }
 
-/// A session that the phone, or a recovery code, opened through this handle, and that ends with it.
+/// A session that the phone, or a recovery code, opened through this handle, and that ends with the handle.
 final class KeptSession {
   static let name = "iampass_session"
-  /// For telling the service, in milliseconds: logging out is not slow.
+  /// The longest time to tell the service of the end, in milliseconds, so that logging out is fast.
   private static let endMilliseconds: Int64 = 2_000
 
-  /// Nil: the service does not know of it.
+  /// The service session; nil if the service does not know of it.
   let remote: RemoteSession?
   let recordID: String?
   private let configurationPath: String
   private let owner = getpid()
   private var hasEnded = false
-  /// `open_session` bound it to a session of logind's.
+  /// Whether `open_session` has bound it to a logind session.
   var isOpen = false
 
   /// Whether the phone has approved it.
@@ -54,20 +54,20 @@ final class KeptSession {
       guard let data else { return }
       // SAFETY: `keep` retained this object once; libpam calls the clean-up once for it.
       let session = Unmanaged<KeptSession>.fromOpaque(data).takeRetainedValue()
-      // pam_set_data calls this for what it replaces.
+      // pam_set_data also calls this for replaced data.
       guard let handle, status & PAM_DATA_REPLACE == 0 else { return }
-      // A child that authenticated ends its handle, too: with success, its parent must not open a session unwatched.
+      // A child that authenticated also ends its handle. After success, its parent must not open an unwatched session.
       let hasSucceeded = status & ~PAM_DATA_SILENT == PAM_SUCCESS
       session.end(for: PAMHost(handle: handle), stillWaits: hasSucceeded)
     }
   }
 
-  /// Ends the session once. The helper tells the service, so that logging out is never slow; without a helper this
+  /// Ends the session once. The helper tells the service, so that logging out is fast. Without a helper this process
   /// does.
   ///
-  /// login and su run the clean-up in the user's own child: only the process that authenticated acts.
+  /// login and su run the clean-up in the user's own child: only the process that authenticated may end it.
   ///
-  /// - Parameter stillWaits: the host may go on to open a session, which is then refused.
+  /// - Parameter stillWaits: whether the host may still open a session, which is then refused.
   func end(for host: PAMHost, stillWaits: Bool = false) {
     guard getpid() == owner, !hasEnded else { return }
     hasEnded = true
@@ -84,11 +84,11 @@ final class KeptSession {
     } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
   }
 
-  /// Marks the record as closed. A helper that comes later finds it so.
+  /// Marks the record as closed, which a later helper finds.
   private func isHandedOver(_ setup: HostSetup, _ host: PAMHost) -> Bool {
     guard let recordID else { return false }
     do { try setup.ledger.release(recordID) } catch .file(let error) where error.code == .missing {
-      // The helper knows of this record's end already, or of its end after a renewal replaced it.
+      // The helper already knows that this record has ended, or that a renewal has replaced it.
       return setup.helper.isThere
     } catch {
       host.log(LOG_WARNING, "record \(recordID) not marked as closed: \(error.explanation)")

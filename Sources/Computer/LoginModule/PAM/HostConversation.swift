@@ -21,9 +21,9 @@ struct HostConversation: Conversation {
 
   func ask(_ prompt: String) throws(ConversationError) -> Secret? {
     var answer: UnsafeMutablePointer<CChar>?
-    // The host may wait for long, and a dump of it has its registers.
+    // The host may wait for long, and a dump of it would have its registers.
     iampass_clear_vector_registers()
-    // It reads from its terminal: Ctrl-C there is its own to handle.
+    // The host reads from its terminal, and must handle Ctrl-C itself.
     let outcome = signals.released { iampass_pam_ask(host.handle, DisplayText.sanitized(prompt), &answer) }
     defer {
       // SAFETY: libpam gave us this terminated text to free.

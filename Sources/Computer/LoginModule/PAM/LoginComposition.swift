@@ -13,7 +13,7 @@ struct LoginComposition {
   let service: String
   let user: LoginUser
 
-  /// How the sign-in ended, and the session that the service began for it, by its name for the log.
+  /// How the sign-in ended, and the session that the service began for it, by its name in the log.
   func outcome(_ signals: SignalWatch) throws(Misconfiguration) -> (LoginOutcome, session: String?) {
     guard let name = user.asked else { return (.refused(.noToken), nil) }
     let credential = try setup.credential()
@@ -45,7 +45,7 @@ struct LoginComposition {
     return (outcome, connection.begun)
   }
 
-  /// The service, with a note of what it is asked, for the user's next sign-in if this one is killed.
+  /// The service, with notes of its requests. If this sign-in is killed, the user's next one finds them.
   private func noted(
     _ connection: ServiceConnection, _ name: UnixUsername, _ signals: SignalWatch
   ) throws(Misconfiguration) -> NotedService {
@@ -59,8 +59,8 @@ struct LoginComposition {
       })
   }
 
-  /// The service says that the user has no phone: those that this computer knows approve no more without it. Only if the
-  /// service has signed that.
+  /// Forgets the user's phones that can approve without the service, if the service has signed that the user has no
+  /// phone.
   private func forgetPhones(of name: UnixUsername) {
     guard setup.configuration.requiresSignedReplies, let phones = setup.offlinePhones else { return }
     do {
@@ -68,7 +68,7 @@ struct LoginComposition {
     } catch { host.log(LOG_WARNING, "a phone that the service has cut off is still known: \(error.explanation)") }
   }
 
-  /// Nil if the PAM service takes none.
+  /// The ways without the service; nil if the PAM service allows none.
   private func offlineWays(_ request: LoginRequest, _ source: AttemptSource) -> OfflineWays? {
     let methods = setup.configuration.offlineMethods
     let codes =
@@ -95,7 +95,7 @@ struct LoginComposition {
       run: setup.run, greatestCount: setup.configuration.maxRequests, window: setup.configuration.requestWindow)
   }
 
-  /// Counts in the same files.
+  /// Counts codes, in the same files.
   private var codeLimiter: AttemptLimiter {
     AttemptLimiter(
       run: setup.run, greatestCount: CodeTries.inWindow, window: CodeTries.window,
@@ -106,7 +106,7 @@ struct LoginComposition {
     AttemptLimiter(run: setup.run, greatestCount: CodeTries.remoteDigitsInWindow, window: CodeTries.window)
   }
 
-  /// - Parameter host: as the service knows this computer. Otherwise the phone would sign another name than is shown.
+  /// - Parameter host: this computer's name at the service. Otherwise the phone would sign another name than it shows.
   private func request(_ name: UnixUsername, host hostName: String?) -> LoginRequest {
     let options = setup.configuration.isSudoLike(service) ? SudoOptions.ofThisProcess : nil
     var request = LoginRequest(
@@ -141,7 +141,7 @@ extension HostSetup {
 }
 
 extension LoginUser {
-  /// For the debug log.
+  /// The look-up's result, for the debug log.
   fileprivate var lookupText: String {
     switch lookup {
     case .success(.some): "the system knows the user"

@@ -1,16 +1,16 @@
 import HostState
 import HostSystem
 
-/// Whose sign-in it is: the name that the host has, and the user that the system knows by it.
+/// The user of a sign-in: the host's name, and the system's user of that name.
 struct LoginUser {
-  /// Stands for names that no user can have, so that sshd's prompt is the same for all.
+  /// Takes the place of invalid names, so that sshd's prompt is the same for all.
   private static let nobodysName = UnixUsername(validating: "unknown")
 
   /// PAM_USER as the host has it.
   let given: String
-  /// The same, before it was made text: what is compared after the phone was asked.
+  /// The same as bytes, which are compared after the phone was asked.
   let givenBytes: [UInt8]
-  /// Whom the system knows by it; nil for nobody.
+  /// The system's user of this name; nil if there is none.
   let lookup: Result<SystemUser?, UserLookupError>
   /// The name that the phone is asked about, in the system's spelling if the system knows it.
   let asked: UnixUsername?
@@ -33,7 +33,7 @@ struct LoginUser {
   /// Nil for a name that the system does not know, or could not look up; such a name never signs in.
   var known: SystemUser? { try? lookup.get() }
 
-  /// For the log: as the session's record has the name. Nil for a name that the system does not say it knows: it may be
-  /// a password that somebody typed at the wrong prompt.
+  /// The name for the log, as in the session's record. Nil for an unknown name, which may be a password that was typed
+  /// at the wrong prompt.
   var logged: String? { known?.name.text }
 }

@@ -3,7 +3,7 @@ import CPAM
 import HostState
 import IAMPASSProtocol
 
-// The functions that the shim in pam/ calls. Everything that PAM hands over is turned into values here.
+// The functions that the shim in pam/ calls. They turn PAM's arguments into values.
 
 @c(iampass_authenticate)
 public func iampassAuthenticate(
@@ -39,7 +39,7 @@ public func iampassCloseSession(
   return cleared(SessionCall(host: PAMHost(handle: handle), words: moduleWords(count, words)).close())
 }
 
-/// The host goes on, for hours if it runs a command or waits for its user: nothing of ours stays in its registers.
+/// Clears the registers, because the host may run for hours afterwards.
 private func cleared(_ answer: Int32) -> Int32 {
   iampass_clear_vector_registers()
   return answer

@@ -1,18 +1,18 @@
 import CPAM
 import IAMPASSClient
 
-/// What host and user are told of an ending: the one table of PAM codes, and the user's line.
+/// The answers of an ending to host and user: the only table of PAM codes, and the user's line.
 struct PAMAnswer {
-  /// sshd takes PAM_ABORT for a failure of its own; only PAM_MAXTRIES ends its asking.
+  /// sshd treats PAM_ABORT as its own failure. Only PAM_MAXTRIES makes it stop asking.
   let isSSH: Bool
-  /// GDM takes PAM_MAXTRIES for a broken service: gnome-shell then never asks again.
+  /// GDM treats PAM_MAXTRIES as a broken service: gnome-shell then never asks again.
   var isGDM = false
-  /// `fail=open`.
+  /// Whether `fail=open`.
   let failsOpen: Bool
-  /// A module after this one asks for a password.
+  /// Whether a module after this one asks for a password.
   let passwordFollows: Bool
 
-  /// What the module returns for a refusal.
+  /// The module's code for a refusal.
   func code(for refusal: Refusal) -> Int32 {
     switch refusal.row.answer {
     case .denied: isGDM ? PAM_PERM_DENIED : PAM_MAXTRIES
@@ -26,16 +26,16 @@ struct PAMAnswer {
     }
   }
 
-  /// The line for the user; nil if there is nothing to say.
+  /// The line for the user; nil if there is none.
   func message(for refusal: Refusal) -> String? { refusal.message(passwordFollows: passwordFollows) }
 
-  /// What later calls for the same user return: nothing more is sent.
+  /// The code of later calls for the same user, which send no more requests.
   func laterCode(for refusal: Refusal) -> Int32 {
     guard refusal == .denied || refusal == .wrongDigits else { return code(for: refusal) }
     return isSSH ? PAM_MAXTRIES : isGDM ? PAM_PERM_DENIED : PAM_ABORT
   }
 
-  /// Only what a worker that ran reports of the network.
+  /// Whether this is an outage: only a network error from a worker that ran.
   private func isOutage(_ error: ServiceError) -> Bool {
     if case .transport(let transport) = error { transport.code.isOutage } else { false }
   }

@@ -4,7 +4,7 @@ import Glibc
 import HostState
 import IAMPASSProtocol
 
-/// The PAM host behind a handle: items, data, environment and log. All calls into libpam stand here and in
+/// The PAM host behind a handle: items, data, environment and log. All calls into libpam are here and in
 /// `HostConversation.swift`.
 struct PAMHost {
   /// SAFETY: libpam owns the handle and keeps it through the module's call, which every use of this value is inside.
@@ -19,7 +19,7 @@ struct PAMHost {
     return String(cString: name)
   }
 
-  /// PAM_USER as it is now, byte by byte: two names that Swift takes for the same text can be two users.
+  /// The present PAM_USER as bytes: two names that are equal texts in Swift may be two users.
   var userBytes: [UInt8]? {
     guard let name = iampass_pam_item(handle, PAM_USER) else { return nil }
     // SAFETY: libpam's own terminated text, which it keeps until the item is set again.
@@ -33,7 +33,7 @@ struct PAMHost {
     return text.isEmpty ? nil : text
   }
 
-  /// An empty password counts: the module before us took one.
+  /// Whether there is a password. An empty one counts, because an earlier module has taken it.
   var hasPassword: Bool { iampass_pam_item(handle, PAM_AUTHTOK) != nil }
 
   /// PAM_AUTHTOK; nil if it is not set.
@@ -53,12 +53,12 @@ struct PAMHost {
 
   func removeEnvironment(_ name: String) { pam_putenv(handle, name) }
 
-  /// One line to authpriv, its control characters replaced.
+  /// Writes one line to authpriv, with control characters replaced.
   func log(_ priority: Int32, _ text: String) {
     iampass_pam_log(handle, priority, DisplayText.sanitized(text, limit: 1_000))
   }
 
-  /// Keeps an object with the handle, instead of what was kept under this name.
+  /// Keeps an object with the handle, in place of an earlier one of this name.
   func keep(_ object: AnyObject, as name: String, cleanUp: @escaping PAMCleanUp) -> Bool {
     let retained = Unmanaged.passRetained(object)
     guard pam_set_data(handle, name, retained.toOpaque(), cleanUp) == PAM_SUCCESS else {
@@ -76,5 +76,5 @@ struct PAMHost {
   }
 }
 
-/// What libpam calls when data goes: handle, data, and a status with flags.
+/// The function that libpam calls when data is removed, with handle, data, and a status with flags.
 typealias PAMCleanUp = @convention(c) (OpaquePointer?, UnsafeMutableRawPointer?, Int32) -> Void

@@ -4,7 +4,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 extension Refusal {
-  /// A few words for the log, with the service's own words in them, made harmless.
+  /// A few words for the log. Words of the service in them are sanitized.
   public var explanation: String { row.log }
 }
 
@@ -36,7 +36,7 @@ extension ServiceError {
     }
   }
 
-  /// What the system said beneath.
+  /// The system's own message.
   var detail: String {
     switch self {
     case .transport(let error):

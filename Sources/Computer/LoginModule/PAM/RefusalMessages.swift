@@ -5,15 +5,15 @@ import IAMPASSProtocol
 import WorkerLink
 
 extension Refusal {
-  /// Said once, while a sudo or an ssh connection waits until the request of another one has ended.
+  /// The line, shown once, while a sudo or an ssh connection waits for the end of another one's request.
   static let waitsForOwn = "Your phone has another request of yours; this one waits until that has ended"
 
-  /// The line for the user; nil if there is nothing to say.
+  /// The line for the user; nil if there is none.
   ///
-  /// Plain words: what the service calls its reasons stands in the log.
+  /// It has plain words. The log has the service's own reasons.
   ///
-  /// - Parameter passwordFollows: whether a module after this one asks for a password. Without one the line does not
-  ///   send the user to a prompt that never comes.
+  /// - Parameter passwordFollows: whether a module after this one asks for a password. Otherwise the line must not
+  ///   mention a prompt.
   public func message(passwordFollows: Bool) -> String? {
     let row = row
     guard let text = row.told else { return nil }
@@ -22,7 +22,7 @@ extension Refusal {
 }
 
 extension AuthenticationMethod {
-  /// For people.
+  /// The words for people.
   var words: String {
     switch self {
     case .acceptance: "a tap"
@@ -43,7 +43,7 @@ extension RequestEnd {
 }
 
 extension ServiceError {
-  /// What went wrong, for the user. Each kind has its own sentence, since different people mend them.
+  /// The error for the user. Each kind has its own sentence, because different people repair them.
   var sentence: String {
     switch self {
     case .transport(let error): error.code.sentence
@@ -77,7 +77,7 @@ extension TransportError.Code {
     case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
       .tlsRefused, .silent, .connectionLost, .interrupted:
       "server not reachable (\(explanation))"
-    // These explanations are sentences: they say the certificate's fault and, for a wrong time, the clock to check
+    // These explanations are sentences: they name the certificate's fault and, for a wrong time, the clock to check
     // first.
     case .certificateExpired, .certificateNotYetValid: explanation
     case .tlsTooOld, .certificateForAnotherHost, .certificateUntrusted:
@@ -90,8 +90,8 @@ extension TransportError.Code {
 }
 
 extension PAMAnswer {
-  /// The message style of the line for the user. When a conversation of GDM fails, gnome-shell replaces waiting texts by a line of its
-  /// own about passwords; it keeps errors.
+  /// The message style of the line for the user. When a conversation of GDM fails, gnome-shell replaces informational
+  /// lines by its own line about passwords, but keeps errors.
   func style(for refusal: Refusal) -> Int32 {
     code(for: refusal) == PAM_PERM_DENIED ? PAM_ERROR_MSG : PAM_TEXT_INFO
   }

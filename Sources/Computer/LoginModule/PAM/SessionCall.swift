@@ -9,17 +9,17 @@ import IAMPASSProtocol
 /// `pam_sm_open_session` and `pam_sm_close_session`: ⑦ binds the record of an approved sign-in to the logind session
 /// that was opened for it, and ends the session at the service when the host closes it.
 struct SessionCall {
-  /// Carries the record's id, never a secret, from sshd's child to its parent, which takes it out again. It may be lost
-  /// or changed on its way: what the ledger says of this process comes first.
+  /// Carries the record's id, which is not a secret, from sshd's child to its parent, which removes it again. It may be
+  /// lost or changed, so the ledger's record for this process has priority.
   static let variable = "IAMPASS_SESSION"
 
-  /// In characters: a reason may have a path in it.
+  /// The greatest length of a line in characters. A reason may have a path.
   private static let greatestLine = 400
 
   let host: PAMHost
   let words: [String]
 
-  /// PAM_SUCCESS if nobody signed in by phone, or the session needs no watching.
+  /// PAM_SUCCESS if there was no sign-in by phone, or if the session need not be watched.
   func open() -> Int32 {
     let service = host.service
     guard ServiceTable.opensSession(service) else { return PAM_SUCCESS }
@@ -44,44 +44,45 @@ struct SessionCall {
     return bind(id, service, nil)
   }
 
-  /// The record of an approved sign-in that neither PAM's data nor its environment has brought here; nil if none waits.
+  /// The id of the record that waits for this process, if PAM's data and environment were lost; nil if none waits.
   private func waitingRecord(_ service: String) throws(LedgerError) -> String? {
-    // Only root's processes have records, and logind opens sessions for no others.
+    // Only root's processes have records, and logind opens sessions only for them.
     guard geteuid() == 0 else { return nil }
     let setup: HostSetup
     do { setup = try HostSetup(path: ModuleArguments(reading: words).configurationPath) } catch {
-      // Nobody signs in by phone under a file that is missing, wrong or not for this program to read. One that cannot be
-      // read just now tells nothing.
+      // With a file that is missing, invalid or not readable for this program, there are no sign-ins by phone. A file
+      // that cannot be read just now does not show that.
       guard let file = error.file, case .system(let number) = file.code, number != EACCES else { return nil }
       throw .file(file)
     }
     return try setup.ledger.waitingRecord(service)
   }
 
-  /// Never fails: the session is over, whatever the service says.
+  /// Closes the session. It never fails, whatever the service says.
   func close() -> Int32 {
     guard ServiceTable.opensSession(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self)
     else { return PAM_SUCCESS }
-    // The helper ends what has no session, as sudo's, once its process is over.
+    // The helper ends sign-ins without a session, such as sudo's, once their process has ended.
     if let setup = try? setup(), !setup.configuration.opensSession(host.service) { return PAM_SUCCESS }
     kept.end(for: host)
     return PAM_SUCCESS
   }
 
-  /// Ends the request of a locked screen that GDM opened: GDM renews the credentials of the session that is there, and
-  /// opens no other. A session that was opened on this handle stays.
+  /// Ends the request of a locked screen that GDM opened: GDM renews the credentials of the present session, and does
+  /// not open another. A session that was opened on this handle stays.
   func unlock() -> Int32 {
     guard DesktopServices.isGDM(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self), !kept.isOpen
     else { return PAM_SUCCESS }
     kept.end(for: host)
-    // A recovery code says nothing about the phone.
+    // A recovery code does not show that the phone is near.
     if kept.isPhones { settleLocks() }
     return PAM_SUCCESS
   }
 
-  /// The phone has approved: from now on the user's screen is locked and unlocked as before.
+  /// Removes the lock notes, because the phone has approved. The user's screen is locked and unlocked as before from
+  /// now on.
   private func settleLocks() {
     guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let setup = try? setup() else {
       return
@@ -132,8 +133,7 @@ struct SessionCall {
     return PAM_SUCCESS
   }
 
-  /// A session that cannot be watched is refused, and ended at the service too. A second try of the host's is refused as
-  /// well.
+  /// Refuses a session that cannot be watched, and ends it at the service. A second try of the host is also refused.
   private func fail(
     _ reason: String, _ kept: KeptSession?, _ record: SessionRecord? = nil, _ setup: HostSetup? = nil
   ) -> Int32 {

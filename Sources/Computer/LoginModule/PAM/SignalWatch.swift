@@ -4,25 +4,27 @@ import HostSystem
 import IAMPASSClient
 import WorkerLink
 
-/// Notices Ctrl-C and its like while the module waits, and that the client of an sshd has gone. There is no handler: the
-/// signals are blocked in this thread, seen by a descriptor, and left pending for the host, which gets them when the
-/// module returns.
+/// Notices Ctrl-C and similar signals, and the end of an ssh client, while the module waits. There is no handler: the
+/// signals are blocked in this thread and seen by a descriptor. They stay pending for the host, which gets them when
+/// the module returns.
 ///
 /// sudo blocks SIGINT while PAM runs; other hosts leave it at its default, which would end them before the request is
-/// cancelled at the service. Signals that the host ignores are left alone: blocked, they would be pending all the same.
+/// cancelled at the service. Signals that the host ignores are left alone: if they were blocked, they would become
+/// pending.
 ///
-/// One ignored signal counts all the same: the terminal's own interrupt. An ancestor can have left SIGINT ignored
-/// (`trap '' INT`, a command in a script's background). A user who presses Ctrl-C would wait until the time is up.
+/// One ignored signal still counts: the terminal's own interrupt. An ancestor may have left SIGINT ignored (`trap ''
+/// INT`, or a background command of a script). Otherwise a user who presses Ctrl-C would have to wait until the time is
+/// up.
 final class SignalWatch: Interruption {
   let descriptor: Int32
-  /// Blocked during the wait.
+  /// The signals that are blocked during the wait.
   private var blocked = sigset_t()
   private var before = sigset_t()
   private var hasEnded = false
   private let signals: [Int32]
-  /// Nil if no client of the host can be seen.
+  /// The host's ssh client; nil if it is not known.
   private let client: ClientWatch?
-  /// Whether SIGINT is ignored. The watch then takes the signal, to see who sent it, and puts it back at the end.
+  /// Whether SIGINT is ignored. The watch then takes the signal, to see its sender, and restores it at the end.
   private let ignoresInterrupt = iampass_ignores(SIGINT) != 0
   private var taken: siginfo_t?
   private var hasTerminalInterrupted = false
@@ -36,9 +38,9 @@ final class SignalWatch: Interruption {
     blocked = watched
     if ignoresInterrupt { sigaddset(&blocked, SIGINT) }
     pthread_sigmask(SIG_BLOCK, &blocked, &before)
-    // Without a descriptor (EMFILE) ``isPending()`` still tells, a little later.
+    // Without a descriptor (EMFILE) ``isPending()`` still notices signals, a little later.
     let made = signalfd(-1, &watched, Int32(SFD_CLOEXEC | SFD_NONBLOCK))
-    // A host with stdin, stdout or stderr closed would find our descriptor there.
+    // In a host that has closed stdin, stdout or stderr, our descriptor must not take their place.
     descriptor = made < 0 ? -1 : iampass_duplicate_above(made, 10)
     if made >= 0 { close(made) }
   }
@@ -56,7 +58,7 @@ final class SignalWatch: Interruption {
     var info = siginfo_t()
     while iampass_take_signal(SIGINT, &info) != 0 {
       taken = info
-      // A process sent the signal: the host ignores it, and so does its module.
+      // If a process sent the signal, the host ignores it, and so does the module.
       if iampass_is_kernels(&info) != 0 { hasTerminalInterrupted = true }
     }
     return hasTerminalInterrupted
@@ -69,12 +71,12 @@ final class SignalWatch: Interruption {
     return body()
   }
 
-  /// Gives the mask back; what is pending reaches the host now.
+  /// Restores the mask. The host now gets pending signals.
   func end() {
     guard !hasEnded else { return }
     hasEnded = true
     if descriptor >= 0 { close(descriptor) }
-    // A host that had blocked SIGINT finds it pending; for any other host it would never have been pending.
+    // A host that had blocked SIGINT finds it pending. For other hosts it was never pending.
     if var taken, sigismember(&before, SIGINT) == 1 { _ = iampass_put_back_signal(SIGINT, &taken) }
     pthread_sigmask(SIG_SETMASK, &before, nil)
   }
@@ -82,7 +84,7 @@ final class SignalWatch: Interruption {
 
 /// The monotonic clock, and pauses that an interruption ends.
 struct HostClock: LoginClock {
-  /// Without a descriptor the pending signals are looked at this often, in milliseconds.
+  /// The time between two checks for pending signals without a descriptor, in milliseconds.
   private static let slice: Int64 = 100
 
   let signals: SignalWatch

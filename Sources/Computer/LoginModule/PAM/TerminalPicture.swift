@@ -3,12 +3,12 @@ import SystemLibqrencode
 
 /// A QR code at the terminal of the program that asks for a sign-in, such as sudo or login.
 enum TerminalPicture {
-  /// Modules of light around the code. The standard wants four; phones read two, and more terminals have room for it.
+  /// The light modules around the code. The standard requires four, but phones can read two, which fit more terminals.
   private static let quietZone = 2
-  /// Lines that stay for the link and the prompt.
+  /// The lines that are left for the link and the prompt.
   private static let textLines = 6
 
-  /// Lines of half blocks; none unless the terminal shows UTF-8 and has room. sshd has no terminal here.
+  /// The code as lines of half blocks; none unless the terminal shows UTF-8 and has room. sshd has no terminal here.
   static func lines(of text: String) -> [String] {
     guard let (columns, rows) = terminalSize() else { return [] }
     var modules = [UInt8](repeating: 0, count: Int(IAMPASS_QR_GREATEST * IAMPASS_QR_GREATEST))
@@ -35,8 +35,8 @@ enum TerminalPicture {
     }
   }
 
-  /// The size of the first standard descriptor that is a terminal whose line discipline edits UTF-8 (termios(3), IUTF8):
-  /// what the environment says of a terminal is its caller's word.
+  /// The size of the first standard descriptor that is a terminal with UTF-8 editing (termios(3), IUTF8). The
+  /// environment is not used, because the caller controls it.
   private static func terminalSize() -> (columns: Int, rows: Int)? {
     for descriptor in [STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO] {
       var settings = termios()

@@ -18,7 +18,7 @@ struct StepTrace {
 
   func note(_ step: Int, _ text: String) { log("step \(step): \(text)") }
 
-  /// Does an act and notes why it failed; the failure goes on as it is.
+  /// Runs `act`, and logs why it failed. The error is thrown again.
   func failing<Value, Failure: Error>(
     _ step: Int, _ act: () throws(Failure) -> Value, because explanation: (Failure) -> String
   ) throws(Failure) -> Value {
@@ -29,7 +29,7 @@ struct StepTrace {
   }
 }
 
-/// ② with each answer noted.
+/// Logs each answer of ②.
 struct TracedTokenLookup: TokenLookup {
   let base: any TokenLookup
   let trace: StepTrace
@@ -45,7 +45,7 @@ struct TracedTokenLookup: TokenLookup {
   }
 }
 
-/// The phones that this computer trusts, with the answer noted.
+/// Logs the answers about the phones that this computer trusts.
 struct TracedTrust: ApprovalTrust {
   let base: any ApprovalTrust
   let trace: StepTrace
@@ -73,7 +73,7 @@ struct TracedTrust: ApprovalTrust {
   }
 }
 
-/// The limit on requests, which stands before ③.
+/// Logs the limit on requests, which comes before ③.
 struct TracedRequestLimit: RequestLimit {
   let base: any RequestLimit
   let trace: StepTrace
@@ -93,11 +93,11 @@ struct TracedRequestLimit: RequestLimit {
   func forgive() throws(AttemptRefusal) { try base.forgive() }
 }
 
-/// ③ ④ ⑤ with each reply noted; a status, or a failed question, that repeats is noted once.
+/// Logs each reply of ③ ④ ⑤. A repeated status or failure is logged once.
 final class TracedService: AuthenticationService {
   private let base: any AuthenticationService
   private let trace: StepTrace
-  /// What the last question about the status was noted as.
+  /// The last logged line about the status.
   private var noted: String?
 
   init(base: any AuthenticationService, trace: StepTrace) {
@@ -158,7 +158,7 @@ final class TracedService: AuthenticationService {
     return answer
   }
 
-  /// What is asked again each second is noted once.
+  /// Logs a text unless it is the same as the last one, because the status is asked each second.
   private func noteChange(_ text: String, at step: Int = 4) {
     if text != noted { trace.note(step, text) }
     noted = text
@@ -174,7 +174,7 @@ final class TracedService: AuthenticationService {
   }
 }
 
-/// ⑥ with what became of the record.
+/// Logs the result of ⑥.
 struct TracedRecorder: SessionRecorder {
   let base: any SessionRecorder
   let trace: StepTrace
@@ -208,7 +208,7 @@ struct TracedRecorder: SessionRecorder {
   }
 }
 
-/// What became of typed recovery codes. No line has one in it.
+/// Logs the results of typed recovery codes, but never a code.
 struct TracedCodeDesk: CodeDesk {
   let base: any CodeDesk
   let trace: StepTrace
@@ -228,7 +228,7 @@ struct TracedCodeDesk: CodeDesk {
   }
 }
 
-/// What a phone without a network is asked, and what became of typed digits. No line has any of it.
+/// Logs questions to a phone without a network, and the results of typed digits, but never their contents.
 struct TracedPhoneDesk: PhoneDesk {
   let base: any PhoneDesk
   let trace: StepTrace
@@ -262,7 +262,7 @@ struct TracedPhoneDesk: PhoneDesk {
 }
 
 extension LoginAttempt {
-  /// The same attempt, each decision of which is noted.
+  /// The same attempt, with each decision logged.
   func traced(by trace: StepTrace) -> LoginAttempt {
     LoginAttempt(
       request: request, policy: policy, tokens: TracedTokenLookup(base: tokens, trace: trace),
