@@ -4,7 +4,7 @@ import IAMPASSProtocol
 protocol ConsoleStore: AdministratorStore {
   // MARK: Who may use it
 
-  /// The code of a new link into the console. It works once, within ten minutes.
+  /// Makes a link into the console, and returns its code. It is valid once, within ten minutes.
   func createConsoleLink(at now: UnixTime) async throws -> Secret
 
   /// Whether the link into the console can be used; reading it changes nothing.
@@ -13,73 +13,73 @@ protocol ConsoleStore: AdministratorStore {
   /// Uses the link up and begins a browser's visit. A second browser with the link is refused.
   ///
   /// - Parameters:
-  ///   - key: the new visit's.
-  ///   - client: for the audit.
+  ///   - key: the new visit's key.
+  ///   - client: the sender, for the audit.
   /// - Returns: false if the link is unknown, used or expired.
   func enterConsole(
     by code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Bool
 
-  /// Keeps what a browser asked, so that it can enter once the phone has approved.
+  /// Stores a browser's request, so that it can enter once the phone has approved.
   ///
-  /// - Returns: false if too many browsers ask.
+  /// - Returns: false if there are too many requests.
   func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool
 
-  /// What a browser asked; nil if it asked nothing, or too long ago.
+  /// A browser's request; nil if there is none, or if it is too old.
   func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk?
 
   /// Uses the ask up and begins a browser's visit, if an administrator's phone has approved it.
   ///
-  /// - Parameter key: the new visit's.
-  /// - Returns: the session that was approved; nil if it is not active, or its user is not an administrator.
+  /// - Parameter key: the new visit's key.
+  /// - Returns: the approved session; nil if it is not active, or if its user is not an administrator.
   func enterConsole(
     asked ask: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Session?
 
-  /// A browser's visit; nil if there is none or its time is over.
+  /// A browser's visit; nil if there is none or it has expired.
   func consoleVisit(_ key: Secret, at now: UnixTime) async throws -> ConsoleVisit?
 
-  /// Notes that the browser is still used. A power cut may undo this.
+  /// Notes that the browser is still in use. A power cut may undo this.
   func markUsed(consoleVisit key: Secret, at now: UnixTime) async throws
 
   func leaveConsole(_ key: Secret) async throws
 
-  /// A mark of what two administrators may change at once. A page reads it before what it shows.
+  /// A mark of data that two administrators may change at once. A page reads it before the data.
   func state(of subject: ConsoleSubject) async throws -> String
 
   // MARK: What it shows
 
-  /// All applications, by their names.
+  /// All applications, sorted by name.
   func applications() async throws -> [ApplicationSummary]
 
   /// An application with its credentials and a page of its users; nil if there is none.
   ///
   /// - Parameters:
-  ///   - user: the page begins after this one.
-  ///   - text: part of a user's name, of what the phone shows, or of a group; empty: all.
+  ///   - user: the page begins after this user.
+  ///   - text: a part of a user's name, of the name on the phone, or of a group; empty: all.
   func application(_ id: String, usersAfter user: Int64, matching text: String) async throws -> ApplicationOverview?
 
   /// A user of an application; nil if there is none.
   func user(_ id: Int64, of application: String) async throws -> UserOverview?
 
-  /// Takes requests of a user again that denials and reports kept from the phone. The audit says so, unless there was
-  /// nothing to lift.
+  /// Lifts the blocks by which denials and reports keep requests from a user's phone. It has an entry in the audit,
+  /// unless there was nothing to lift.
   ///
-  /// - Returns: what was lifted; nil for an unknown user.
+  /// - Returns: the lifted blocks; nil for an unknown user.
   func liftBlocks(of user: Int64, of application: String, at now: UnixTime) async throws -> RequestBlocks?
 
-  /// The newest live sessions, ``SessionSummary/greatestCount`` of them at most.
+  /// The newest live sessions, at most ``SessionSummary/greatestCount``.
   func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary]
 
-  /// The newest entries of the audit first, out of ``AuditFilter/reach`` entries at most.
+  /// Entries of the audit, newest first, among at most ``AuditFilter/reach`` entries.
   ///
   /// - Parameter id: only entries before this one; nil: all.
   func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage
 
-  /// Sign-ins since `time`, which is the wall clock's, by day and result.
+  /// Counts of sign-ins since `time` (by the wall clock), by day and result.
   func signInCounts(since time: UnixTime) async throws -> [SignInCount]
 
-  /// Usable credentials of computers by their names, ``ComputerSearch/pageLength`` of them at most.
+  /// Usable credentials of computers, sorted by name, at most ``ComputerSearch/pageLength``.
   func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary]
 
   // MARK: Applications
@@ -87,23 +87,23 @@ protocol ConsoleStore: AdministratorStore {
   /// The application with this id; nil if there is none.
   func application(_ id: String) async throws -> Application?
 
-  /// A new application. Its secret is to be shown this one time. Throws ``ApplicationRefusal``.
+  /// Makes an application. Its secret is shown only this once. Throws ``ApplicationRefusal``.
   func createApplication(
     named name: String, matchCodes: MatchCodes, at now: UnixTime
   ) async throws -> Application
 
-  /// The application's requests are signed with this secret from now on. What was asked with the old one and nobody
-  /// answered yet is closed: it may be a thief's.
+  /// Replaces the application's secret. Unanswered requests with the old secret are closed, because they may be a
+  /// thief's.
   ///
   /// - Returns: the sessions that this closed; nil for an unknown application.
   func renewSecret(of application: String, to secret: Secret, at now: UnixTime) async throws -> [Session]?
 
-  /// Refuses sign-ins of the application from now on, or takes them again.
+  /// Refuses the application's sign-ins from now on, or allows them again.
   ///
   /// - Returns: the unanswered requests that this closed; nil for an unknown application.
   func setDisabled(_ isDisabled: Bool, of application: String, at now: UnixTime) async throws -> [Session]?
 
-  /// Has `step` change an application's settings.
+  /// Changes an application's settings by `step`.
   func changeSettings(
     of application: String, by step: @escaping @Sendable (inout ApplicationSettings) throws -> Void
   ) async throws
@@ -113,7 +113,7 @@ protocol ConsoleStore: AdministratorStore {
   /// An application's credential, revoked or not; nil if it has none with this id.
   func hostCredential(_ id: String, of application: String) async throws -> HostCredential?
 
-  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  /// Makes a credential for a computer of the application with this name or id. Its secret is shown only this once.
   /// Throws ``HostCredentialRefusal``.
   func createHostCredential(
     named name: String, host: String, of application: String, at now: UnixTime
@@ -124,7 +124,7 @@ protocol ConsoleStore: AdministratorStore {
   /// - Returns: nil if the application has no such credential; false, without effect, if another usable one has the name.
   func renameCredential(_ id: String, of application: String, to name: String) async throws -> Bool?
 
-  /// Refuses the credential from now on. What it asked and nobody answered yet is closed: it may be a thief's.
+  /// Refuses the credential from now on. Its unanswered requests are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed; nil if the application has no such credential.
   func revokeCredential(_ id: String, of application: String, at now: UnixTime) async throws -> [Session]?
@@ -132,47 +132,48 @@ protocol ConsoleStore: AdministratorStore {
 
 /// A browser that has signed in to the console.
 struct ConsoleVisit: Sendable {
-  /// What its forms must contain.
+  /// The token that its forms must contain.
   let formToken: Secret
-  /// Its last use was noted some time ago.
+  /// Whether its last use was noted some time ago.
   let isUseOld: Bool
-  /// Nil: it came by a one-time link.
+  /// The administrator; nil if the browser used a one-time link.
   let administrator: SignedIn?
 
   struct SignedIn: Sendable {
     let name: String
     let role: AdministratorRole
-    /// The session that the phone approved.
+    /// The session that the administrator's phone has approved.
     let session: String
   }
 }
 
-/// A browser that waits for an administrator's phone.
+/// A browser's request that waits for an administrator's phone.
 struct ConsoleAsk: Sendable {
-  /// Seconds: longer than a request waits.
+  /// How long it is kept, in seconds: longer than a request waits.
   static let lifetime: Int64 = 360
-  /// For all browsers together: each has a row.
+  /// The most requests of all browsers together. Each has a row.
   static let greatestCount = 1_000
 
   let key: Secret
-  /// Nil if no phone shows the request: for a name that no administrator has, say. The browser is not told.
+  /// The session of the request; nil if no phone shows it, such as for an unknown administrator. The browser does not
+  /// learn this.
   let session: String?
-  /// Empty: phones ask for none.
+  /// The match code; empty if phones do not ask for one.
   let matchCode: Secret
   let askedAt: UnixTime
 }
 
-/// What the console shows of one application, in one consistent view.
+/// The console's data about one application, from one consistent view.
 struct ApplicationOverview: Sendable {
   let application: ApplicationSummary
-  /// The usable ones first, each by its name.
+  /// The credentials sorted by name, usable ones first.
   let credentials: [HostCredential]
   let users: [UserSummary]
-  /// The list, or the search, goes on after this user; nil if there are no more.
+  /// The list or search continues after this user; nil if there are no more.
   let usersFurther: Int64?
 }
 
-/// What the console shows of one user, in one consistent view.
+/// The console's data about one user, from one consistent view.
 struct UserOverview: Sendable {
   let application: ApplicationSummary
   let user: UserSummary

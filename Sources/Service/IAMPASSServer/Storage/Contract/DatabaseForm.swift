@@ -1,15 +1,16 @@
-/// How far the tables of a database have come, as this program sees it.
+/// The version of a database's tables, as this program sees it.
 ///
-/// The service and `database migrate` alone change a database's form. Any other command refuses one that is not `current`:
-/// a mistyped address must get no tables, and a program of an administrator's must not change what the servers work with.
+/// Only the service and `database migrate` change a database's form. Other commands refuse a database that is not
+/// `current`: a mistyped address must not get tables, and an administrator's program must not change the tables of
+/// running servers.
 enum DatabaseForm: Equatable, Sendable {
-  /// It has no tables of the service: it is empty, or another program's.
+  /// The database does not have the service's tables: it is empty, or another program's.
   case foreign
   /// Changes that this program knows are missing.
   case older
   case current
 
-  /// Why a command does not work with it; nil if it does.
+  /// Why a command refuses the database; nil if it does not.
   func refusal(of path: String) -> StorageError? {
     switch self {
     case .foreign: StorageError(.databaseForeign, path: path)
@@ -19,9 +20,9 @@ enum DatabaseForm: Equatable, Sendable {
   }
 }
 
-/// Brings a database up to date, as the service does when it starts.
+/// Migrates a database, as the service does when it starts.
 public enum DatabaseMigration {
-  /// - Parameter folder: a data directory that has a database.
+  /// - Parameter folder: a data folder with a database.
   /// - Returns: the names of the changes that were missing, in their order.
   /// - Throws: ``StorageError``.
   public static func run(folder: String) throws -> [String] {

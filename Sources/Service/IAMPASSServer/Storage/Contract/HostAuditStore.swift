@@ -1,24 +1,24 @@
 import IAMPASSProtocol
 
-/// What the service noted of one computer's sign-ins.
+/// The service's audit of one computer's sign-ins.
 protocol HostAuditStore: Sendable {
   /// Entries about sessions that this credential started, the newest first.
   func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry]
 }
 
-/// What a computer asks for.
+/// A computer's question for its audit.
 struct HostAuditAsk: Sendable {
-  /// Entries that are read for a page.
+  /// The most entries that are read for a page.
   static let greatestCount = 200
 
   /// The id of the computer's credential.
   let credential: String
-  /// Unix milliseconds.
+  /// The beginning, in Unix milliseconds.
   let since: Int64
-  /// Ids below this one.
+  /// Only entries with smaller ids.
   let before: Int64
 
-  /// - Parameter entries: the newest first, ``greatestCount`` at most.
+  /// - Parameter entries: the entries, newest first, at most ``greatestCount``.
   func page(of entries: [AuditEntry]) -> HostAuditReply {
     var shown: [HostAuditReply.Entry] = []
     var size = 0

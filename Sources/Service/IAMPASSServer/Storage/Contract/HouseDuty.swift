@@ -1,8 +1,8 @@
-/// Whether what is done now is done by the server that keeps house for all on its database. While it is set, each change
-/// that the storage makes is refused if another server has taken over: a process may have been stopped in between.
+/// Marks changes of housekeeping, which one server does for all servers on its database. While it is set, the storage
+/// refuses each change if another server has taken over: this process may have been stopped meanwhile.
 enum HouseDuty {
   @TaskLocal static var isOn = false
 }
 
-/// Another server keeps house now. Nothing was changed.
+/// Another server does the housekeeping now. Nothing was changed.
 struct HouseTaken: Error {}

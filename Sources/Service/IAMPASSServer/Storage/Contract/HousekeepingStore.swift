@@ -1,51 +1,52 @@
 import IAMPASSProtocol
 
-/// What the service does by itself, and what its operator looks at.
+/// The service's housekeeping, and data for its operator.
 protocol HousekeepingStore: Sendable {
-  /// Keeps how far time has come, for the next boot. A power cut may undo the last of it.
+  /// Stores the service's time for the next boot. A power cut may undo the last call.
   func keepTime() async throws
 
-  /// Forgets the oldest of one kind that is no longer needed: ``Forgettable/portion`` at most. Whoever stores something
-  /// meanwhile waits as long as that takes; while nonces are forgotten, whoever signs a request does.
+  /// Deletes the oldest data of one kind that is no longer needed, at most ``Forgettable/portion`` rows. Writers wait
+  /// meanwhile. While nonces are deleted, signed requests wait.
   ///
-  /// A power cut may undo it: the next round does it again.
+  /// A power cut may undo it, and the next round repeats it.
   ///
-  /// - Parameter wall: the wall clock's time. A nonce whose request it has yet to refuse is kept.
+  /// - Parameter wall: the wall clock's time. A nonce is kept as long as the wall clock would allow its request.
   /// - Returns: whether there may be more.
   func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool
 
-  /// How much is stored at this moment.
+  /// The amount of stored data.
   func stock() async throws -> StorageStock
 
-  /// Throws if nothing can be read.
+  /// Throws if the storage cannot be read.
   func answer() async throws
 
-  /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
+  /// Entries of the audit with greater ids, oldest first, to read all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
 
-  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
   func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
-  /// The newest entries of the audit first.
+  /// Entries of the audit, newest first.
   ///
   /// - Parameter id: only entries before this one; nil: all.
   func newestAuditEntries(before id: Int64?, limit: Int) async throws -> [AuditEntry]
 }
 
-/// What is forgotten once it is old enough. Each kind is forgotten by itself, so that none waits for another one.
+/// The kinds of data that are deleted once they are old. Each kind is deleted separately, so that none waits for
+/// another.
 enum Forgettable: CaseIterable, Sendable {
   case nonces, links, blocks, answers, endedSessions, auditEntries, codeUses, consoleVisits
-  /// What an engine has noted for itself.
+  /// An engine's own notes.
   case notes
 
-  /// How many are forgotten in one step.
+  /// The most rows that are deleted in one step.
   static let portion = 1_000
-  /// How many steps of one kind a round has: more is left to the next round.
+  /// The most steps for one kind in a round. The rest is left to the next round.
   static let greatestPortions = 250
 }
 
 extension HousekeepingStore {
-  /// One round: forgets all that is old, or as much of it as a round may.
+  /// Does one round: deletes old data, up to a round's bound.
   ///
   /// - Throws: the first failure, after all other kinds have had their turn.
   func forgetOld(

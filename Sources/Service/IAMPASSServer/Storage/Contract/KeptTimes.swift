@@ -1,8 +1,8 @@
-/// How long the service keeps what is only asked about later.
+/// How long the service keeps data for later questions.
 public struct KeptTimes: Sendable, Equatable {
-  /// Days for which signed answers may be kept: longer than a session and what is asked about it, ten years at most.
+  /// The valid days for signed answers: longer than a session and questions about it, ten years at most.
   public static let answersBounds = 62...3_650
-  /// Days for which entries of the audit may be kept.
+  /// The valid days for entries of the audit.
   public static let auditBounds = 7...3_650
 
   public static let usual = KeptTimes(
@@ -13,14 +13,14 @@ public struct KeptTimes: Sendable, Equatable {
   private let answers, audit: Int64
 
   /// - Parameters:
-  ///   - answers: days, within ``answersBounds``.
-  ///   - audit: days, within ``auditBounds``.
+  ///   - answers: days to keep signed answers, within ``answersBounds``.
+  ///   - audit: days to keep the audit, within ``auditBounds``.
   public init(answers: Int, audit: Int) {
     precondition(Self.answersBounds.contains(answers) && Self.auditBounds.contains(audit))
     (self.answers, self.audit) = (Int64(answers) * Self.secondsOfDay, Int64(audit) * Self.secondsOfDay)
   }
 
-  /// The time at which what is too old now would have reached its usual age: by that time it is forgotten.
+  /// The time to delete by, so that the usual age gives the configured one.
   func date(for kind: Forgettable, at now: UnixTime) -> UnixTime {
     switch kind {
     case .answers: now.advanced(seconds: KeptAnswer.lifetime - answers)

@@ -1,19 +1,20 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// An application's users, and how they get a phone.
+/// An application's users, and the registration of their phones.
 protocol ManagementStore: Sendable {
-  /// Adds users to an application: all of them, or none. Whoever signs in meanwhile waits as long as that takes: many are
-  /// added in portions, as ``UserPortions`` says.
+  /// Adds users to an application, all or none. Sign-ins wait meanwhile, so larger numbers of users are added in
+  /// portions: see ``UserPortions``.
   ///
   /// - Parameters:
-  ///   - names: each once.
-  ///   - called: what people call some of them, each once, also if the user was there before.
+  ///   - names: the users' names, each once.
+  ///   - called: names for people of some of these users, each once. They may be of users who existed before.
   func addUsers(
     _ names: [String], called: [AddUsersRequest.Name], to application: String
   ) async throws -> AddedUsers
 
-  /// Removes users with their phones and links: all that the application has, or none. Others are passed over.
+  /// Removes those of these users that the application has, with their phones and links, all or none. Others are
+  /// skipped.
   ///
   /// - Returns: the sessions that this closed.
   func deleteUsers(_ names: [String], of application: String, at now: UnixTime) async throws -> [Session]
@@ -24,21 +25,21 @@ protocol ManagementStore: Sendable {
   /// The application's user with this number; nil if the application has no such user.
   func managed(_ id: Int64, of application: String) async throws -> UserRecord?
 
-  /// Makes the user's only link that works, and cuts a lost phone off with what that ends.
+  /// Makes a link, which is then the user's only valid one. Revokes a lost phone, and ends its sessions.
   ///
-  /// - Returns: nil for an unknown user, and if the lost phone is somebody else's.
+  /// - Returns: nil for an unknown user, and if the lost phone is another user's.
   func makeLink(_ order: LinkOrder, at now: UnixTime) async throws -> StoredLink?
 
   // MARK: Registration
 
-  /// The link with this code, used or expired or not; nil if there is none.
+  /// The link with this code, even if it is used or expired; nil if there is none.
   func link(_ code: Secret) async throws -> (link: Link, application: String)?
 
-  /// Makes the phone the link's user's, and uses up the link, if `decide` says so. Two phones come one after
-  /// the other, and `decide` sees what the first one did.
+  /// Registers the phone for the link's user, and uses up the link, if `decide` says so. Registrations come one after
+  /// the other, and `decide` sees the effect of earlier ones.
   ///
-  /// By a link that replaces a phone, it takes the place of the user's phones, or of the one that was named as lost; what
-  /// nobody has answered is then closed. By another link it stands beside them.
+  /// With a link that replaces a phone, the new phone replaces the user's phones, or the one that was named as lost.
+  /// Unanswered requests are then closed. With another link it is added.
   func register(
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
@@ -46,47 +47,47 @@ protocol ManagementStore: Sendable {
 }
 
 extension ManagementStore {
-  /// Users keep the names that they have.
+  /// Adds users. Existing names for people do not change.
   func addUsers(_ names: [String], to application: String) async throws -> AddedUsers {
     try await addUsers(names, called: [], to: application)
   }
 }
 
-/// What became of names that were to be added.
+/// The result of adding users.
 struct AddedUsers: Sendable {
   let created: [String]
-  /// These were there before.
+  /// The names that existed before.
   let existing: [String]
 }
 
-/// An application's user, as management sees one.
+/// An application's user, for management.
 struct UserRecord: Sendable {
   let user: User
-  /// The live ones, the oldest first, each with its credential, if it has one.
+  /// The live phones, oldest first, each with its credential if it has one.
   let phones: [(phone: Phone, credential: VerifiedCredential?)]
 
-  /// The oldest.
+  /// The oldest live phone.
   var phone: Phone? { phones.first?.phone }
 }
 
-/// What a new link is to be.
+/// An order for a new link.
 struct LinkOrder: Sendable {
   let code: Secret
-  /// The user's, and the application's id.
+  /// The user's id.
   let user: String
   let application: String
-  /// What the phone is to show for the user; empty if that is not given.
+  /// The user's name on the phone; empty if it is not given.
   let displayName: String
-  /// Nil unless the user's phone is lost.
+  /// What to do with a lost phone's sessions; nil unless a phone is lost.
   let loss: PhoneLoss?
-  /// The id of the one that is lost; nil: all of the user's.
+  /// The id of the lost phone; nil: all phones of the user.
   var lostPhone: String? = nil
 
-  /// - Parameter former: what the lost phone showed; nil if that is not known.
+  /// - Parameter former: the name on the lost phone; nil if it is not known.
   func shownName(former: String?) -> String { displayName.isEmpty ? former ?? KnownUser.nobodysName : displayName }
 }
 
-/// What happened when a link was made.
+/// The result of making a link.
 struct StoredLink: Sendable {
   let user: Int64
   /// The ids of the lost phones, which were cut off.
@@ -94,36 +95,36 @@ struct StoredLink: Sendable {
   let closed: [Session]
 }
 
-/// A phone that asks to be registered.
+/// A phone to register.
 struct NewPhone: Sendable {
   let id: String
   let publicKey: String
   let credential: VerifiedCredential?
-  /// What it made of the link's secret, for computers; nil if it made nothing.
+  /// The phone's MAC with the link's secret, for computers; nil if it made none.
   let pinMAC: String?
-  /// How it is rung; nil: not at all.
+  /// How to ring it; nil: not at all.
   var way: PushWay?
-  /// As its user wants it; see ``Phone/freeName(_:among:)``.
+  /// The name that its user wants; see ``Phone/freeName(_:among:)``.
   var name: String? = nil
 }
 
-/// What is stored about a registration link when it is used.
+/// The stored data about a registration link, for its use.
 struct LinkFacts: Sendable {
-  /// Nil for an unknown code.
+  /// The link; nil for an unknown code.
   let link: Link?
   /// The live phones of the link's user.
   let phones: [Phone]
-  /// How many the user may have.
+  /// How many phones the user may have.
   let greatestCount: Int64
 }
 
-/// What happened when a phone was registered.
+/// The result of registering a phone.
 struct RegisteredPhone: Sendable {
   let user: Int64
   let displayName: String
   /// The application's name.
   let application: String
-  /// The phones that were cut off.
+  /// The ids of the revoked phones.
   let replaced: [String]
   let closed: [Session]
 }

@@ -1,67 +1,67 @@
 import IAMPASSProtocol
 
-/// What the commands beside the service ask of its storage. A service may be running meanwhile.
+/// The operations of the service's commands. A service may be running meanwhile.
 public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, ForkedComputers, SigningStore {
   /// Service time: see ``StorageClock``.
   func now() -> UnixTime
 
-  /// A new application. Its secret is to be shown this one time. Throws ``ApplicationRefusal``.
+  /// Makes an application. Its secret is shown only this once. Throws ``ApplicationRefusal``.
   func createApplication(named name: String, matchCodes: MatchCodes, at now: UnixTime) async throws -> Application
 
-  /// Undoes ``createApplication(named:matchCodes:at:)`` if nobody has seen the secret: the name is free again.
+  /// Undoes ``createApplication(named:matchCodes:at:)`` if the secret was not shown. The name is free again.
   func takeBack(_ application: Application, at now: UnixTime) async throws
 
-  /// All applications, by their names.
+  /// All applications, sorted by name.
   func listedApplications() async throws -> [ListedApplication]
 
   /// Changes an application's settings, for requests from now on. Throws ``ApplicationRefusal``.
   func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws
 
-  /// Lets an administrator's phone answer once for a user, within ``Locum/lifetime`` seconds, in the place of what was
-  /// allowed before. The audit says so. Throws ``LocumRefusal``.
+  /// Lets an administrator's phone answer once for a user, within ``Locum/lifetime`` seconds. It replaces an earlier
+  /// permission, and has an entry in the audit. Throws ``LocumRefusal``.
   func allowLocum(_ order: LocumOrder, at now: UnixTime) async throws -> AllowedLocum
 
-  /// Takes requests of a user again that denials and reports kept from the phone. The audit says so, unless there was
-  /// nothing to lift. Throws ``UserListRefusal``.
+  /// Lifts the blocks by which denials and reports keep requests from a user's phone. It has an entry in the audit,
+  /// unless there was nothing to lift. Throws ``UserListRefusal``.
   ///
   /// - Parameters:
-  ///   - user: by the Unix name on the application's list, or by the user's id.
+  ///   - user: the user's Unix name on the application's list, or the user's id.
   ///   - application: its name or id.
-  /// - Returns: what was lifted.
+  /// - Returns: the lifted blocks.
   func liftBlocks(of user: String, of application: String, at now: UnixTime) async throws -> RequestBlocks
 
-  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  /// Makes a credential for a computer of the application with this name or id. Its secret is shown only this once.
   /// Throws ``HostCredentialRefusal``.
   func createHostCredential(
     named name: String, host: String, of application: String, at now: UnixTime
   ) async throws -> HostCredential
 
-  /// A new OpenID client of the application with this name or id, with its secret, which is to be shown this one time.
-  /// Throws ``HostCredentialRefusal``.
+  /// Makes an OpenID client of the application with this name or id. Its secret is shown only this once. Throws
+  /// ``HostCredentialRefusal``.
   ///
-  /// - Parameter shown: what phones call the program.
+  /// - Parameter shown: the program's name on phones.
   func createOpenIDClient(
     named name: String, shown: String, of application: String, at now: UnixTime
   ) async throws -> (client: HostCredential, secret: Secret)
 
-  /// The usable credentials first, each by its name; with times for people. Throws ``HostCredentialRefusal``.
+  /// The credentials sorted by name, usable ones first, with times for people. Throws ``HostCredentialRefusal``.
   ///
-  /// - Parameter areOpenID: OpenID clients, and not those of hosts.
+  /// - Parameter areOpenID: whether to list OpenID clients, and not credentials of computers.
   func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential]
 
   /// Revokes the usable credential of this name. Throws ``HostCredentialRefusal``.
   ///
-  /// - Parameter isOpenID: an OpenID client, and not a host's.
+  /// - Parameter isOpenID: whether it is an OpenID client, and not a computer's credential.
   func revokeHostCredential(named name: String, of application: String, isOpenID: Bool, at now: UnixTime) async throws
 
-  /// The code of a new link into the console. It works once, within ten minutes.
+  /// Makes a link into the console, and returns its code. It is valid once, within ten minutes.
   func createConsoleLink(at now: UnixTime) async throws -> Secret
 
   /// The service's last known address, for links; nil before its first start.
   func serviceAddress() async throws -> String?
   func setServiceAddress(_ address: String) async throws
 
-  /// `--public-url` of the service's last start; nil without it.
+  /// `--public-url` at the service's last start; nil without it.
   func publicAddress() async throws -> String?
   func setPublicAddress(_ address: String?) async throws
 
@@ -74,42 +74,42 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, For
   /// - Returns: the published keys, the newest first; nil if the newest does not sign yet. Nothing is made then.
   func rotatedKeys(at now: UnixTime, isUrgent: Bool) async throws -> [PublishedKey]?
 
-  /// Rings the application's own apps by these settings from now on. Throws ``ApplicationRefusal``.
+  /// Uses these settings for the application's own apps from now on. Throws ``ApplicationRefusal``.
   ///
   /// - Parameter application: its name or id.
   func setNotifications(_ settings: NotificationSettings, of application: String, at now: UnixTime) async throws
 
-  /// Does not use this service from now on. Throws ``ApplicationRefusal``.
+  /// Removes the settings of this service. Throws ``ApplicationRefusal``.
   ///
-  /// - Returns: false if it was not set.
+  /// - Returns: false if there were none.
   func removeNotifications(_ service: NotificationService, of application: String) async throws -> Bool
 
-  /// What is set, without the keys. Throws ``ApplicationRefusal``.
+  /// The settings without the keys. Throws ``ApplicationRefusal``.
   func notifications(of application: String) async throws -> [NotificationSummary]
 
-  /// Entries of the audit with greater ids, the oldest first: for reading all of them in portions.
+  /// Entries of the audit with greater ids, oldest first, to read all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
 
-  /// The place in the audit after which the entries of `time` and later are, with some older ones.
+  /// An id of the audit after which all entries of `time` and later are, with some older ones.
   func auditPlace(before time: UnixTime) async throws -> Int64
 
-  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
   func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
-  /// What could lose data that was stored; empty if nothing that is known could. Throws for a damaged database.
+  /// Known problems that could lose stored data. Throws for a damaged database.
   func problems() async throws -> [String]
 
-  /// Nothing works afterwards.
+  /// Closes the storage. It cannot be used afterwards.
   func close() throws
 }
 
 extension OperatorStore {
-  /// Those of hosts.
+  /// The credentials of computers.
   public func hostCredentials(of application: String) async throws -> [HostCredential] {
     try await hostCredentials(of: application, areOpenID: false)
   }
 
-  /// A host's.
+  /// Revokes a computer's credential.
   public func revokeHostCredential(named name: String, of application: String, at now: UnixTime) async throws {
     try await revokeHostCredential(named: name, of: application, isOpenID: false, at: now)
   }

@@ -1,23 +1,23 @@
-/// What other servers on the same database do: who waits here for a session is woken by an answer there.
+/// Changes by other servers on the same database: a request that waits here is woken by an answer there.
 protocol OtherServers: Sendable {
-  /// Waits for news, a second at most. To be asked by one task, again and again.
+  /// Waits for news, at most a second. One task must call it repeatedly.
   ///
-  /// - Throws: ``StorageError`` with `databaseTooNew` if a newer server changed the tables so that this program must not
-  ///   work with them any more; what goes wrong with the database.
+  /// - Throws: ``StorageError`` with `databaseTooNew` if a newer server changed the tables so that this program must
+  ///   stop using them. Also throws errors of the database.
   func news() async throws -> [ServerNews]
 
-  /// Whether this server keeps house for all of them. One does at a time. If it ends, another one takes over within
-  /// seconds, and within a minute or so if its process is stopped: see ``HouseDuty``.
+  /// Whether this server does the housekeeping for all of them. One server does it at a time. If it ends, another one
+  /// takes over within seconds, or within about a minute if its process is stopped: see ``HouseDuty``.
   var keepsHouse: Bool { get }
 }
 
-/// Something that a server stored, this one perhaps; or what the database itself did.
+/// A change that a server has stored, perhaps this one, or an event of the database itself.
 enum ServerNews: Equatable, Sendable {
   case changed(ChangeBoard.Topic)
-  /// Something may have been missed: everyone who waits has to look again.
+  /// News may have been missed, so all waiting requests must look again.
   case missed
-  /// The database's clock was set forward, or back if this is negative.
+  /// The database's clock was set forward, or back if the number is negative.
   case clockStepped(milliseconds: Int64)
-  /// The database may lack what it knew before, and this server has begun a higher epoch.
+  /// The database may lack data that it had before, and this server has begun a higher epoch.
   case historyBegan
 }

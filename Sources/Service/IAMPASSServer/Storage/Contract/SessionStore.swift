@@ -1,94 +1,95 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The sign-in sessions: started, answered, changed.
+/// The service sessions: starting, answering and changing them.
 ///
-/// What becomes of a session is decided by the rules that the caller passes: ``StartPolicy``, ``SignedAnswer`` and
-/// ``SessionLifecycle``. An engine reads what a rule needs, asks the rule, and stores what it says, all in one step.
+/// The caller's rules decide about a session: ``StartPolicy``, ``SignedAnswer`` and ``SessionLifecycle``. An engine
+/// reads the data for a rule, calls it, and stores its result, all in one step.
 protocol SessionStore: Sendable {
   /// The session with this id, as last stored; nil if there is none.
   func session(_ id: String) async throws -> Session?
 
-  /// What this session's requests are signed with; nil if there is no such session.
+  /// The keys that sign this session's requests; nil if there is no such session.
   ///
-  /// An engine may answer from its memory, even after the session was forgotten: nothing of it ever changes.
+  /// An engine may answer from its memory, even after the session was deleted, because the keys never change.
   func keys(ofSession id: String) async throws -> SessionKeys?
 
-  /// The same from memory alone; nil if they are not there.
+  /// The same only from memory; nil if they are not there.
   func knownKeys(ofSession id: String) -> SessionKeys?
 
-  /// The session with what its computer verifies.
+  /// The session with the data that its computer verifies.
   func toldSession(_ id: String) async throws -> ToldSession?
 
-  /// Starts a session, or counts a request that an open one holds back, as `decide` says.
+  /// Starts a session, or counts a request that an open one blocks, as `decide` says.
   ///
-  /// Before that it ends what the computer opened before its restart, if `ask` has a signed boot and a usable host
-  /// credential: those sessions must not stand in the way of this request.
+  /// If `ask` has a signed boot and a usable host credential, it first ends the sessions that the computer opened
+  /// before its restart. Those sessions must not block this request.
   ///
-  /// - Parameter decide: asked after the boot was noted. What it throws undoes that, too.
+  /// - Parameter decide: is called after the boot was noted. An error undoes that too.
   func start(
     _ ask: StartAsk, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart
 
-  /// Notes that a code of the application's user has served. Reported again, a use changes nothing.
+  /// Notes that a code of the application's user was used. A repeated report changes nothing.
   func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse
 
-  /// Stores a phone's answer: the session as it then is, the answer, the authenticator's count and the blocked source.
-  /// Two answers come one after the other, and `decide` sees what the first one did.
+  /// Stores a phone's answer: the changed session, the answer, the authenticator's counter and the blocked source.
+  /// Answers come one after the other, and `decide` sees the effect of earlier ones.
   ///
   /// - Parameters:
-  ///   - id: the session's.
-  ///   - decide: given the session; nil unless the phone's user has it.
+  ///   - id: the session's id.
+  ///   - decide: gets the session; nil unless it is the phone's user's.
   func answer(
     _ id: String, by phone: ActingPhone, at now: UnixTime,
     deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
   ) async throws -> Result<Session, Refusal>
 
-  /// Has `step` change one session, and stores that if it says that it did.
+  /// Changes one session by `step`, and stores it if `step` returns true.
   ///
-  /// - Returns: the session after the step, and whether it was changed; nil if there is none.
+  /// - Returns: the session after the step, and whether it was changed; nil if there is no session.
   func changeSession(
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> (told: ToldSession, isChanged: Bool)?
 
-  /// Has `step` change each of the user's sessions that had not ended when last stored, and stores those for which it says
-  /// that it did: all, or none.
+  /// Changes by `step` each of the user's sessions that had not ended when they were last stored. Stores those for
+  /// which `step` returns true, all or none.
   ///
-  /// - Returns: those that were changed.
+  /// - Returns: the changed sessions.
   func changeUnended(
     of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> [Session]
 
-  /// Ends sessions whose time has come, in one step, the longest overdue first.
+  /// Ends expired sessions in one step, the longest overdue first.
   ///
-  /// What others wait meanwhile grows with `limit` alone, and not with the number of sessions that live.
+  /// The time for which others wait depends only on `limit`, and not on the number of live sessions.
   ///
   /// - Parameters:
-  ///   - place: where the portion before this one ended; nil: from the first.
-  ///   - limit: how many sessions are looked at, at most.
+  ///   - place: where the last portion ended; nil: begin with the first.
+  ///   - limit: the most sessions that are read.
   func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion
 }
 
-/// A session's place among those that are overdue: by their deadlines, then in the order of their starts.
+/// A session's place among overdue ones, which are ordered by deadline, then by start.
 struct OverduePlace: Sendable, Equatable {
-  /// In milliseconds, as stored.
+  /// The deadline in milliseconds, as stored.
   let deadline: Int64
   let number: Int64
 }
 
-/// Some of the sessions whose time has come.
+/// A portion of the expired sessions.
 struct OverduePortion: Sendable {
-  /// Those that this ended.
+  /// The sessions that this ended.
   var ended: [Session] = []
-  /// The ids of those that cannot be read: damaged, or with a word of a newer version. They stay as they are.
+  /// The ids of sessions that cannot be read, because they are damaged or have a word of a newer version. They do not
+  /// change.
   var unreadable: [String] = []
-  /// Where the next portion begins; nil: there is none.
+  /// Where the next portion begins; nil if there is none.
   var next: OverduePlace?
 }
 
-/// A session as its client is told of it, in one consistent view. A class, since it has dozens of fields:
-/// each function on a request's way would copy them, and keep the copies while it waits.
+/// A session as it is sent to its client, from one consistent view. It is a class because it has dozens of fields,
+/// which each function would otherwise copy, and keep while it waits.
 final class ToldSession: Sendable {
   let session: Session
   /// The kept answer, which the computer verifies; nil unless ``Session/showsApproval``.
@@ -103,23 +104,22 @@ final class ToldSession: Sendable {
   }
 }
 
-/// What the rules make of a phone's answer, to be stored.
+/// The rules' result for a phone's answer, to be stored.
 struct TakenAnswer: Sendable {
-  /// With the answer.
+  /// The session with the answer.
   let session: Session
-  /// The authenticator's new count, if it was asked.
+  /// The authenticator's new counter, if it was asked.
   let counter: UInt32?
   let kept: KeptAnswer
 
-  /// The user said that the request was somebody else's.
-  /// A locum cannot say it of another user's source.
+  /// Whether the user has reported the request as somebody else's. A locum cannot report another user's source.
   var blocksSource: Bool {
     session.lifecycle.ending == .notMe && (session.locum == nil || session.locum?.phone != session.answeredBy)
   }
 }
 
 extension Session {
-  /// Its client ended it. False if it had ended before.
+  /// Ends the session for its client. False if it had ended before.
   mutating func logOut(at now: UnixTime) -> Bool {
     guard lifecycle.endedAt == nil else { return false }
     lifecycle.close(.loggedOut, at: now)
@@ -128,7 +128,7 @@ extension Session {
 
   func isOverdue(at now: UnixTime) -> Bool { lifecycle.deadline.map { now >= $0 } ?? false }
 
-  /// Ends the session if its time has come. False if it has not.
+  /// Ends the session if it has expired. False if it has not.
   mutating func end(ifOverdueAt now: UnixTime) -> Bool {
     guard isOverdue(at: now) else { return false }
     lifecycle.settle(at: now)
@@ -147,7 +147,7 @@ extension SessionStore {
     return change.flatMap { $0.isChanged ? $0.told.session : nil }
   }
 
-  /// The session as its client is told now; the storage remembers that it was told. Nil if there is none.
+  /// The session for its client. The storage notes that the client got it. Nil if there is none.
   func collect(_ id: String, at now: UnixTime) async throws -> ToldSession? {
     try await changeSession(id) { session in
       let before = session.lifecycle
@@ -158,7 +158,7 @@ extension SessionStore {
     }?.told
   }
 
-  /// Those of these requests that the user's phone is shown for the first time.
+  /// Notes that the phone shows these requests. Returns those that are shown for the first time.
   func see(_ ids: Set<String>, of user: Int64, at now: UnixTime) async throws -> [Session] {
     try await changeUnended(of: user) { session in
       guard ids.contains(session.id), session.lifecycle.status == .pending else { return false }
@@ -167,9 +167,9 @@ extension SessionStore {
     }
   }
 
-  /// Ends one session if its time has come, and no other. Nil if there is none.
+  /// Ends this one session if it has expired. Nil if there is none.
   func end(_ id: String, ifOverdueAt now: UnixTime) async throws -> (told: ToldSession, isChanged: Bool)? {
-    // Time ends it, whoever looks.
+    // The session expires by itself, so the actor is the service.
     try await AuditActor.$current.withValue(.service) { try await changeSession(id) { $0.end(ifOverdueAt: now) } }
   }
 }

@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
-/// Counters that hold over all servers of one database. They may be forgotten when the database ends.
+/// Counters that all servers of one database share. They may be lost when the database stops.
 protocol SharedLimits: Sendable {
   /// Counts a failure under this key.
   ///
-  /// - Parameter window: seconds from the first failure until all are forgotten.
-  /// - Returns: how many there were, this one included, and when they are forgotten.
+  /// - Parameter window: seconds from the first failure until the count begins again.
+  /// - Returns: the number of failures including this one, and when the count begins again.
   func count(_ key: String, within window: Int64, at now: UnixTime) async throws -> (failures: Int, end: UnixTime)
 
-  /// Notes a question about this request, and says whether it comes too soon after the last one: see ``PollPace``.
+  /// Notes a question about this request. Returns whether it comes too soon after the last one: see ``PollPace``.
   func isTooFast(_ request: String, at now: UnixTime) async throws -> Bool
 }
 
@@ -19,11 +19,11 @@ extension ServiceStorage {
 extension FailureLimits {
   /// Counts a failure.
   ///
-  /// Only failures cost a step in the database, and only until their sender is told to wait. If there are too many to
-  /// count, the sender is told to wait. If the database does not answer, this server counts by itself.
+  /// Only failures cost a step in the database, and only until their sender must wait. If there are too many to count,
+  /// the sender must wait. If the database does not answer, this server counts alone.
   ///
   /// - Parameter shared: nil for a database of one server.
-  /// - Returns: for how many seconds the sender is told to wait; nil: it is told why it failed.
+  /// - Returns: how many seconds the sender must wait; nil: the sender gets the reason of the failure.
   func note(
     _ kind: Kind, from source: String, with shared: (any SharedLimits)?, at now: UnixTime
   ) async -> Int64? {
@@ -36,15 +36,15 @@ extension FailureLimits {
       adopt(found.failures, until: found.end, kind, from: source)
       return found.failures > greatest ? self.wait(for: kind, from: source, at: now) : nil
     } catch is StorageBusy {
-      // Otherwise a flood of failures would have each server count alone.
+      // Otherwise each server would count alone during a flood of failures.
       return StorageBusy.pause
     } catch {
       return nil
     }
   }
 
-  /// One of 65,536 for each kind of failure: names come from anybody, who must not choose how many rows there are.
-  /// Whoever fails and shares one is told to wait, and not why it failed. A right request is taken all the same.
+  /// One of 65,536 keys for each kind of failure: strangers choose names, and must not choose the number of rows. A
+  /// failing sender who shares a key must wait, and does not get the reason. A valid request is still accepted.
   static func key(_ kind: Kind, _ source: String) -> String {
     let digest = Digest.hexadecimal(Digest.sha256(Array("\(kind) \(source)".utf8)))
     return "\(kind.name) \(digest.prefix(4))"
@@ -52,8 +52,8 @@ extension FailureLimits {
 }
 
 extension PollPace {
-  /// Whether this question comes too soon after the last one of the same request, at any server. If there
-  /// are too many to count, it does. If the database does not answer, this server counts by itself.
+  /// Whether this question comes too soon after the last one about the same request, at any server. It is true if there
+  /// are too many to count. If the database does not answer, this server counts alone.
   func isTooFast(_ request: String, with shared: (any SharedLimits)?, at now: UnixTime) async -> Bool {
     let isTooFast = isTooFast(request, at: now)
     guard let shared else { return isTooFast }

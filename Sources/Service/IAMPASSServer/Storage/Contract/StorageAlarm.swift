@@ -2,16 +2,16 @@ import IAMPASSProtocol
 import Logging
 import Synchronization
 
-/// What kind of failure of the storage it is, as far as that says what to do.
+/// The kinds of failures of the storage, by what an operator can do.
 enum StorageTrouble: Sendable {
   case full
   case locked
   case damaged
-  /// PostgreSQL alone.
+  /// The database cannot be reached; only PostgreSQL.
   case unreachable
-  /// PostgreSQL alone: what was asked waited too long for its turn.
+  /// An operation waited too long for its turn; only PostgreSQL.
   case busy
-  /// `iampass-server database move` took everything away.
+  /// `iampass-server database move` has moved all data away.
   case moved
   case other
 
@@ -28,23 +28,23 @@ enum StorageTrouble: Sendable {
   }
 }
 
-/// What was asked of the storage waited too long for its turn, and was not begun.
+/// An operation waited too long for its turn, and was not begun.
 struct StorageBusy: Error, CustomStringConvertible {
-  /// Seconds after which the client asks again.
+  /// How many seconds later the client should ask again.
   static let pause: Int64 = 2
 
   var description: String { "the database is slower than what is asked of it" }
 }
 
-/// Keeps the log readable while the storage does not work: each request fails then.
+/// Keeps the log readable while the storage does not work and each request fails.
 final class StorageAlarm: Sendable {
-  /// Seconds after which a failure that goes on is told again.
+  /// How long a lasting failure is not logged again, in seconds.
   private static let interval: Int64 = 60
 
   private struct State {
     var toldAt: UnixTime?
     var untold = 0
-    /// Told, and no change stored since.
+    /// Whether a failure was logged, and no change was stored since.
     var isOn = false
     var isOver = false
   }
@@ -53,20 +53,20 @@ final class StorageAlarm: Sendable {
 
   /// Notes a failure.
   ///
-  /// - Returns: how many there were since one was told, this one included; nil where one was told just now.
+  /// - Returns: the number of failures since one was logged, including this one; nil if one was just logged.
   func failed(_ trouble: StorageTrouble, at now: UnixTime) -> Int? {
     state.withLock { state in
       state.untold += 1
       if let toldAt = state.toldAt, now < toldAt.advanced(seconds: Self.interval) { return nil }
       defer { state.untold = 0 }
       state.toldAt = now
-      // A damage does not go away by itself: elsewhere in the file much works.
+      // Damage stays, although other parts of the file still work.
       state.isOn = trouble != .damaged
       return state.untold
     }
   }
 
-  /// Notes a change that is stored.
+  /// Notes a stored change.
   func wrote() {
     state.withLock { state in
       guard state.isOn else { return }
@@ -75,7 +75,7 @@ final class StorageAlarm: Sendable {
     }
   }
 
-  /// Whether the storage works again, said once.
+  /// Whether the storage works again. It is true only once for each failure.
   func takeEnd() -> Bool {
     state.withLock { state in
       defer { state.isOver = false }

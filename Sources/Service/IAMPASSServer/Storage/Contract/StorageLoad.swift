@@ -1,14 +1,14 @@
 import Synchronization
 
-/// How busy the storage is: who waits for their turn, and for how long.
+/// The storage's load: waiting operations, and how long they wait.
 final class StorageLoad: Sendable {
-  /// What is asked of the storage. Each kind has a queue of its own.
+  /// The kinds of operations. Each kind has its own queue.
   enum Kind: String, CaseIterable, Sendable {
     case read
     case write
     /// A signed request's nonce is spent.
     case nonce
-    /// What all servers of a database count together.
+    /// A counter that all servers of a database share.
     case counter
     case health
   }
@@ -17,10 +17,10 @@ final class StorageLoad: Sendable {
   final class Queue: Sendable {
     let waiting = Counter()
     let waits = Histogram()
-    /// Those that waited too long, and were not begun.
+    /// The number of operations that waited too long and were not begun.
     let refused = Counter()
 
-    /// One comes. ``Wait/end()`` says that it waits no longer.
+    /// Begins a wait, which ``Wait/end()`` ends.
     func begin() -> Wait { Wait(in: self) }
 
     /// Waits by `wait`, which throws ``StorageBusy`` if that takes too long.
@@ -34,7 +34,7 @@ final class StorageLoad: Sendable {
     }
   }
 
-  /// One that waits.
+  /// One waiting operation.
   final class Wait: Sendable {
     private let queue: Queue
     private let start = ContinuousClock.now
@@ -45,7 +45,7 @@ final class StorageLoad: Sendable {
       queue.waiting.add()
     }
 
-    /// It has its turn, or gives up. A second call does nothing.
+    /// Ends the wait, because the operation has its turn or gives up. A second call does nothing.
     func end() {
       guard !isOver.exchange(true, ordering: .relaxed) else { return }
       queue.waiting.add(-1)
@@ -57,9 +57,9 @@ final class StorageLoad: Sendable {
   let queues: [(kind: Kind, queue: Queue)]
   /// The waits of transactions for the lock that all servers of a database share; nil if there is no such lock.
   let lock: Histogram?
-  /// How often an operation was done again: another transaction came between, or a connection was lost.
+  /// How often an operation was repeated, because of a conflict or a lost connection.
   let repeats = Counter()
-  /// For kinds without a queue.
+  /// The queue for all other kinds.
   private let other = Queue()
 
   init(_ kinds: [Kind], hasLock: Bool) {

@@ -1,4 +1,4 @@
-/// How much the storage has at this moment.
+/// The amount of data in the storage.
 struct StorageStock: Sendable {
   var applications: Int64 = 0
   var users: Int64 = 0

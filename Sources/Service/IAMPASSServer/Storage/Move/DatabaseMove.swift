@@ -1,18 +1,18 @@
 import PostgreSQLLink
 
-/// Moves everything that a service has stored to a database of the other engine, while the service runs.
+/// Moves all data of a service to a database of the other engine, while the service runs.
 ///
-/// All rows are copied from a consistent view, and each is read back. Then nobody can write to the source for a moment,
-/// in which follows what has changed meanwhile.
+/// All rows are copied from a consistent view, and each is read back. Then writers of the source are blocked for a
+/// moment, while later changes are copied.
 ///
-/// **Broken off.** The destination is filled in one transaction, which commits it closed: it refuses changes. Then the
-/// source is closed, and only then the destination opened. So changes are taken by one of the two at most, and a move that
-/// was broken off anywhere is completed by a second one: before the source is closed it begins again, and after that it
-/// only opens the destination.
+/// **Interruption.** The destination is filled in one transaction, which commits it closed, so that it refuses changes.
+/// Then the source is closed, and only then the destination is opened. So at most one of the two accepts changes. A
+/// second run completes an interrupted move: before the source is closed it begins again, and afterwards it only opens
+/// the destination.
 public struct DatabaseMove {
   let source: any MoveSource
   let destination: any MoveDestination
-  /// In an order in which each table comes after those that it names rows of.
+  /// The tables, each after those that it refers to.
   let tables: [PostgreSQLTable]
 
   private static let clock = ContinuousClock()
@@ -50,7 +50,7 @@ public struct DatabaseMove {
     return report
   }
 
-  /// Another move gave up the source: all that can be missing is that the destination is opened.
+  /// An earlier move has closed the source. Only the opening of the destination can be missing.
   private func complete(_ mark: MoveMark) throws -> MoveReport {
     guard mark.state == .moved else { throw MoveRefusal(.sourceArriving, mark.place) }
     if try destination.mark()?.id == mark.id {
@@ -64,7 +64,7 @@ public struct DatabaseMove {
   private func judge(_ filling: any FillingDestination) throws {
     if let mark = try filling.mark() {
       guard mark.state == .arriving else { throw MoveRefusal(.destinationMoved, mark.place) }
-      // It may be the only open end of a move from elsewhere.
+      // It may be the open destination of another move.
       guard try filling.identity() == source.identity() else { throw MoveRefusal(.destinationArriving, mark.place) }
       return
     }
@@ -90,14 +90,14 @@ public struct DatabaseMove {
     return books
   }
 
-  /// What has changed while the most was copied: so that little is left for the moment in which nobody can write.
+  /// Copies changes since the copy of all rows, so that little is left for the moment in which writers are blocked.
   private func follow(_ books: inout [RowBook], to filling: any FillingDestination) throws {
     try source.view { rows in
       try apply(try differences(of: &books, rows), &books, to: filling)
     }
   }
 
-  /// The last changes, each read back, and the tables without a key, which are small.
+  /// Copies the last changes, each read back, and the tables without a key, which are small.
   private func followAtLast(
     _ books: inout [RowBook], from source: any HeldSource, to filling: any FillingDestination
   ) throws {
@@ -152,7 +152,7 @@ public struct DatabaseMove {
     return differences
   }
 
-  /// Rows go before those that they name, and come after them.
+  /// Rows are deleted before those that they refer to, and added after them.
   private func apply(
     _ differences: [Difference], _ books: inout [RowBook], to filling: any FillingDestination
   ) throws {
@@ -160,7 +160,7 @@ public struct DatabaseMove {
       try filling.delete(difference.missing, from: book.table)
     }
     for (difference, book) in zip(differences, books) {
-      // A phone that was cut off makes room for the next one of its user.
+      // A revoked phone makes room for the next one of its user.
       if !difference.changed.isEmpty { try filling.update(difference.changed, in: book.table) }
       if !difference.new.isEmpty {
         try filling.add(to: book.table) { add in for row in difference.new { try row.bytes.withUnsafeBytes(add) } }

@@ -1,6 +1,6 @@
 import PostgreSQLLink
 
-/// Rows of all tables, as one consistent view has them.
+/// Rows of all tables, from one consistent view.
 protocol MoveRows {
   /// - Parameter body: takes each row in the form of ``PostgreSQLTuple``, which it may not keep.
   func each(of table: PostgreSQLTable, _ body: (UnsafeRawBufferPointer) throws -> Void) throws
@@ -8,41 +8,42 @@ protocol MoveRows {
 
 /// One of the two databases of a move.
 protocol MoveEnd {
-  /// For people, and for the mark of the other database.
+  /// The database's address, for people and for the mark of the other database.
   var place: String { get }
-  /// The mark that has the database refuse changes, if there is one.
+  /// The mark that makes the database refuse changes; nil if there is none.
   func mark() throws -> MoveMark?
-  /// What tells two databases apart, and is the same in both after a move: the key that pushes are signed with.
+  /// The identity of the data, which is the same in both databases after a move: the key that signs push messages.
   func identity() throws -> String
-  /// The tables and columns that it has now.
+  /// The database's present tables and columns.
   func form() throws -> TableForm
 }
 
-/// The database that everything is moved from.
+/// The database that the data is moved from.
 protocol MoveSource: MoveEnd {
   /// Does `work` on one consistent view, while services go on.
   func view(_ work: (any MoveRows) throws -> Void) throws
 
-  /// Does `work` while nobody can write. If it returns, what it stored is on the disk; if it throws, nothing is stored.
+  /// Runs `work` while writers are blocked. If it returns, its changes are on the disk. If it throws, nothing is
+  /// stored.
   func hold(_ work: (any HeldSource) throws -> Void) throws
 }
 
 protocol HeldSource: MoveRows {
   func mark() throws -> MoveMark?
   func form() throws -> TableForm
-  /// Stores what time the service has.
+  /// Stores the service's time.
   func keepTime() throws
   /// Refuses every change from now on.
   func close(_ mark: MoveMark) throws
 }
 
-/// The database that everything is moved to.
+/// The database that the data is moved to.
 protocol MoveDestination: MoveEnd {
-  /// Does `work` in one transaction that no other move can have at the same time. It commits where
-  /// ``FillingDestination/commit()`` is called, and not otherwise.
+  /// Runs `work` in one transaction, which only one move can have at a time. It commits only if
+  /// ``FillingDestination/commit()`` is called.
   func fill(_ work: (any FillingDestination) throws -> Void) throws
 
-  /// Changes are taken from now on.
+  /// Accepts changes from now on.
   func open() throws
 
   /// Whether this move was completed here.
@@ -51,7 +52,7 @@ protocol MoveDestination: MoveEnd {
 
 protocol FillingDestination: MoveRows {
   func mark() throws -> MoveMark?
-  /// Whether there is nothing but what each new database has.
+  /// Whether the database has only the data of a new database.
   func isNew() throws -> Bool
   func identity() throws -> String
   func form() throws -> TableForm
@@ -61,9 +62,9 @@ protocol FillingDestination: MoveRows {
   func update(_ rows: [PostgreSQLTuple], in table: PostgreSQLTable) throws
   func rows(_ keys: [PostgreSQLTuple], of table: PostgreSQLTable) throws -> [PostgreSQLTuple]
   func count(_ table: PostgreSQLTable) throws -> Int64
-  /// The planner learns what is there.
+  /// Updates the planner's statistics.
   func analyze() throws
-  /// Has counters go on after what is there, and refuses every change from now on.
+  /// Sets the counters to continue after the present rows, and refuses every change from now on.
   func close(_ mark: MoveMark) throws
   func commit() throws
 }

@@ -1,22 +1,22 @@
-/// What a database says of a move between engines. Until it has arrived, its triggers refuse every change: also those of
-/// a service that is running, and of older versions.
+/// A database's note about a move between engines. Until the data has arrived, triggers refuse every change, even those
+/// of a running service and of older versions.
 struct MoveMark: Equatable, Sendable {
   enum State: String, Sendable {
-    /// Everything is here, and not yet given up there.
+    /// The data is here, but the source is not closed yet.
     case arriving
-    /// Everything is there now.
+    /// The data was moved away.
     case moved
-    /// Everything is here, and changes are taken: no refusal. A second run sees by it that nothing is left to be done.
+    /// The data is here, and changes are accepted. A second run sees by this that the move is complete.
     case arrived
   }
 
-  /// Random, and the same in both databases.
+  /// The move's random id, which is the same in both databases.
   let id: String
   let state: State
-  /// The other database: a directory, or an address without a password.
+  /// The other database: a folder, or an address without a password.
   let place: String
 
-  /// What a service has to be told that begins on a database with this mark.
+  /// The error for a service that starts on a database with this mark; nil if it may use it.
   func refusal(of path: String) -> StorageError? {
     switch state {
     case .arrived: nil

@@ -1,40 +1,40 @@
-/// What a move did.
+/// The result of a move.
 public struct MoveReport: Sendable {
-  /// Where everything is now.
+  /// Where the data is now.
   public let place: String
-  /// Nothing was copied: an earlier move had done that, and was broken off.
+  /// Whether this only completed an earlier move, which had copied the data and was interrupted.
   public var isCompleted = false
-  /// How many rows each table has.
+  /// The number of rows of each table.
   public var counts: [(table: String, count: Int)] = []
-  /// For how long nobody could write.
+  /// How long writers were blocked.
   public var pause = Duration.zero
 }
 
 /// Why nothing was moved.
 public struct MoveRefusal: Error, Sendable {
-  /// What is in the way.
+  /// The reason.
   public enum Code: Sendable {
-    /// `subject`: where everything is now.
+    /// The source's data was moved away. `subject`: where it is now.
     case sourceMoved
-    /// `subject`: from where.
+    /// The source is the destination of another move. `subject`: from where.
     case sourceArriving
-    /// `subject`: the destination.
+    /// The destination has data. `subject`: the destination.
     case destinationNotEmpty
-    /// `subject`: where its data is now.
+    /// The destination's data was moved away. `subject`: where it is now.
     case destinationMoved
-    /// Another database is on its way there. `subject`: which one.
+    /// Another database is being moved there. `subject`: which one.
     case destinationArriving
-    /// Only one of the two has a column: the other one is of another version. `subject`: which one.
+    /// A column exists in only one of the two, because the other has another version. `subject`: which column.
     case formsDiffer
-    /// Not one directory and one address of PostgreSQL.
+    /// The two are not one folder and one PostgreSQL address.
     case sameEngine
-    /// What was read back is not what was written. `subject`: the table.
+    /// A row that was read back differs from what was written. `subject`: the table.
     case differs
     /// Another program writes to it or moves it. `subject`: which database.
     case busy
   }
 
-  /// What is in the way.
+  /// The reason.
   public let code: Code
   /// See ``Code``.
   public let subject: String

@@ -2,13 +2,13 @@ import GRDB
 import PostgreSQLLink
 
 extension DatabaseMove {
-  /// Moves everything from one database to an empty one of the other engine.
+  /// Moves all data from one database to an empty one of the other engine.
   ///
   /// - Parameters:
-  ///   - from: a data directory, or `postgresql://…` without a password; of this program's form.
-  ///   - to: the other one of these. A directory, or the tables in the database, are made if they are missing.
-  /// - Throws: ``MoveRefusal`` and ``StorageError``. Then everything is still where it was, or a second run completes the
-  ///   move.
+  ///   - from: a data folder, or `postgresql://…` without a password, in this program's form.
+  ///   - to: the other kind. A folder, or the tables in the database, are made if they are missing.
+  /// - Throws: ``MoveRefusal`` and ``StorageError``. Then the data is still in its old place, or a second run completes
+  ///   the move.
   public static func run(from: String, to: String) async throws -> MoveReport {
     guard isURL(from) != isURL(to) else { throw MoveRefusal(.sameEngine) }
     let url = isURL(from) ? from : to

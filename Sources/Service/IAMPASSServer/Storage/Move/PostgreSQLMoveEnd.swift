@@ -2,16 +2,16 @@ import PostgreSQLLink
 
 /// A PostgreSQL database at one end of a move.
 struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
-  /// The tables that a data directory does not have.
+  /// The tables that a data folder's database does not have.
   static let ownTables: Set = [
     "write_turn", "committed_write", "schema_migration", "database_move", "failure_count", "poll_pace", "history_place",
     "housekeeper",
   ]
-  /// Longer than copying a table takes. No request waits for it.
+  /// The longest time of one statement. It is longer than copying a table takes, and requests do not wait for it.
   private static let patience = Duration.seconds(600)
 
   let storage: PostgreSQLStorage
-  /// Its address, which has no password.
+  /// The database's address, which has no password.
   let place: String
   let tables: [PostgreSQLTable]
 
@@ -28,7 +28,7 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
   func hold(_ work: (any HeldSource) throws -> Void) throws {
     let connection = try connected()
     _ = try connection.ask([
-      // Nobody can write meanwhile.
+      // Writers are blocked meanwhile.
       PostgreSQLCall("SET idle_in_transaction_session_timeout = '60s'"),
       PostgreSQLCall("BEGIN"),
       // The writers before it, and then nobody: neither a writer nor whoever spends a nonce.
@@ -92,7 +92,7 @@ extension MoveMark {
   }
 }
 
-/// What is done in one transaction of a PostgreSQL database.
+/// The work of a move in one transaction of a PostgreSQL database.
 struct PostgreSQLMoveWork: HeldSource, FillingDestination {
   /// The name of the triggers that refuse changes. It comes before the others': triggers run in the order of their names.
   static let closed = "a_database_moved"
@@ -127,7 +127,7 @@ struct PostgreSQLMoveWork: HeldSource, FillingDestination {
     guard let clock else { return }
     let work = PostgreSQLWork(connection)
     try clock.anchor.store(in: work)
-    // What has no answer is sent with the next question.
+    // A statement without an answer is sent with the next question.
     _ = try work.first("SELECT time FROM service_clock")
   }
 
@@ -135,7 +135,8 @@ struct PostgreSQLMoveWork: HeldSource, FillingDestination {
     try connection.copyOut(table, body)
   }
 
-  /// The tables' triggers must not write an audit of what was audited before: they come back with ``close(_:)``.
+  /// Deletes all rows. The tables' triggers are removed, because they must not audit copied rows again. ``close(_:)``
+  /// restores them.
   func empty(_ tables: [PostgreSQLTable]) throws {
     try connection.removeTrigger(Self.closed, from: Self.closable(tables))
     _ = try connection.ask([PostgreSQLCall("DELETE FROM database_move")])

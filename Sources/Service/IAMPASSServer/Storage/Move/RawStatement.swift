@@ -2,7 +2,7 @@ import GRDB
 import GRDBSQLite
 import PostgreSQLLink
 
-/// A statement of SQLite whose values are taken from and put into rows in PostgreSQL's form, without a copy between.
+/// A SQLite statement that reads and writes rows in PostgreSQL's form directly, without copies.
 final class RawStatement {
   private let statement: OpaquePointer
   private let connection: OpaquePointer?
@@ -18,7 +18,7 @@ final class RawStatement {
 
   deinit { sqlite3_finalize(statement) }
 
-  /// Whether there is a row.
+  /// Runs the statement to its next row; false if there is none.
   func step() throws -> Bool {
     switch sqlite3_step(statement) {
     case SQLITE_ROW: return true
@@ -29,14 +29,14 @@ final class RawStatement {
 
   func reset() { sqlite3_reset(statement) }
 
-  /// Does the statement with these columns of a row.
+  /// Runs the statement with these columns of a row.
   func run(_ tuple: UnsafeRawBufferPointer, _ table: PostgreSQLTable, _ columns: [Int]) throws {
     try bind(tuple, table, columns)
     _ = try step()
     reset()
   }
 
-  /// The statement's values are these columns of a row. They are read until the statement is reset.
+  /// Binds these columns of a row. The row must stay valid until the statement is reset.
   func bind(_ tuple: UnsafeRawBufferPointer, _ table: PostgreSQLTable, _ columns: [Int]) throws {
     let fields = PostgreSQLTuple.fields(of: tuple)
     for (place, column) in columns.enumerated() {

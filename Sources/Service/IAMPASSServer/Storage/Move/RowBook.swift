@@ -1,9 +1,9 @@
 import PostgreSQLLink
 
-/// What is known of the rows of one table: their keys, and a fingerprint of each row.
+/// The keys of one table's rows, and a fingerprint of each row.
 ///
-/// The fingerprints are of 64 bits, by a key that is random for each process. So a difference between two rows goes
-/// unseen once in 2^64, whoever made the rows.
+/// The fingerprints have 64 bits, with a random key for each process. So a difference between two rows is missed once
+/// in 2^64 cases, even if an attacker made the rows.
 struct RowBook {
   enum Difference { case new, changed, same }
 
@@ -14,17 +14,17 @@ struct RowBook {
   private var prints: [Int] = []
   private var isThere: [Bool] = []
   private var isSeen: [Bool] = []
-  /// All keys after each other, each ending where `keyEnds` says.
+  /// All keys one after the other. `keyEnds` has their ends.
   private var keys: [UInt8] = []
   private var keyEnds: [Int] = []
   private(set) var count = 0
 
   init(_ table: PostgreSQLTable) { self.table = table }
 
-  /// Begins to look at all rows once more.
+  /// Begins another pass over all rows.
   mutating func beginPass() { for place in isSeen.indices { isSeen[place] = false } }
 
-  /// Notes a row of this pass, and says how it differs from what was known of it.
+  /// Notes a row of this pass. Returns how it differs from the known one.
   mutating func note(_ tuple: UnsafeRawBufferPointer) throws -> Difference {
     let key = self.key(of: tuple)
     let print = Self.print(of: tuple)
@@ -38,7 +38,7 @@ struct RowBook {
       count += 1
       return .new
     }
-    // Once in many millions of years two keys have one fingerprint; the next run has others.
+    // Two keys almost never have the same fingerprint. If so, the next run uses another random key.
     guard keyBytes(at: place).elementsEqual(key), !isSeen[place] else { throw KeysCollide() }
     isSeen[place] = true
     let wasThere = isThere[place]
@@ -63,16 +63,16 @@ struct RowBook {
     return missing
   }
 
-  /// Whether this is one of the rows, as it was noted last.
+  /// Whether this row is the same as when it was last noted.
   func has(_ tuple: UnsafeRawBufferPointer) -> Bool {
     guard let place = places[Self.print(of: key(of: tuple))].map(Int.init) else { return false }
     return isThere[place] && prints[place] == Self.print(of: tuple)
   }
 
-  /// Notes rows of a table without a key, which are compared by themselves.
+  /// Counts rows of a table without a key, which are compared separately.
   mutating func noteKeyless(_ count: Int) { self.count += count }
 
-  /// The key of a row alone.
+  /// A row with only the key.
   func keyTuple(of tuple: PostgreSQLTuple) -> PostgreSQLTuple {
     tuple.bytes.withUnsafeBytes { PostgreSQLTuple(key: key(of: $0), columnCount: table.keyCount) }
   }

@@ -1,7 +1,7 @@
 import GRDB
 import PostgreSQLLink
 
-/// A data directory at one end of a move.
+/// A data folder at one end of a move.
 struct SQLiteMoveEnd: MoveSource, MoveDestination {
   let storage: SQLiteStorage
   let place: String
@@ -71,9 +71,9 @@ extension MoveMark {
   }
 }
 
-/// What is done in one transaction of a data directory's database.
+/// The work of a move in one transaction of a data folder's database.
 struct SQLiteMoveWork: HeldSource, FillingDestination {
-  /// What the names of the triggers begin with that refuse changes.
+  /// The beginning of the names of triggers that refuse changes.
   private static let closed = "moved_"
 
   private let db: Database
@@ -111,7 +111,8 @@ struct SQLiteMoveWork: HeldSource, FillingDestination {
     }
   }
 
-  /// The tables' triggers must not write an audit of what was audited before: they come back with ``close(_:)``.
+  /// Deletes all rows. The tables' triggers are removed, because they must not audit copied rows again. ``close(_:)``
+  /// restores them.
   func empty(_ tables: [PostgreSQLTable]) throws {
     for name in try String.fetchAll(db, sql: "SELECT name FROM sqlite_master WHERE type = 'trigger'") {
       try db.execute(sql: "DROP TRIGGER \(name.quotedDatabaseIdentifier)")
@@ -187,7 +188,8 @@ struct SQLiteMoveWork: HeldSource, FillingDestination {
   func commit() throws { try db.commit() }
 }
 
-// SQLite's names of what PostgreSQL's catalog has: `user` is a function there, and `number` takes the rowid's place.
+// SQLite's names for PostgreSQL's tables and columns: `user` is a function of PostgreSQL, and `number` replaces the
+// rowid.
 extension PostgreSQLTable {
   var sqliteName: String { (name == "app_user" ? "user" : name).quotedDatabaseIdentifier }
 
@@ -205,7 +207,7 @@ extension PostgreSQLTable {
     columns.indices.prefix(keyCount).map { "\(sqliteColumn($0)) = ?" }.joined(separator: " AND ")
   }
 
-  /// A new database has rows in it.
+  /// Whether a new database has rows in this table.
   var isMadeWithTheDatabase: Bool {
     ["push_key", "service_mark", "service_clock", "service_fact", "greatest_user"].contains(name)
   }

@@ -3,10 +3,10 @@ import PostgreSQLLink
 
 /// The tables and columns of a database, under their names in PostgreSQL.
 ///
-/// A move copies the columns that PostgreSQL's catalog has. A column that only the data directory has would be lost in
-/// silence: one end may have been left closed by a move of an older version, and is not brought up to date then.
+/// A move copies the columns of PostgreSQL's catalog. A column that only the data folder has would be lost silently.
+/// That can happen if a move of an older version has left one end closed, because a closed database is not migrated.
 struct TableForm: Equatable {
-  /// `table.column` each, without the numbers that are SQLite's rowid.
+  /// The columns as `table.column`, without the numbers that are SQLite's rowid.
   let columns: Set<String>
 
   init(_ tables: [PostgreSQLTable]) {

@@ -28,8 +28,8 @@ extension Administrator {
     try db.text("SELECT value FROM service_fact WHERE name = $1", AdministratorRule.fact)
   }
 
-  /// Makes the own application if need be. One that had its name before gets another secret: nobody but the service
-  /// may manage its users.
+  /// Makes the administrators' application if it is missing. An existing application of this name gets another secret,
+  /// because only the service may manage its users.
   fileprivate static func ownApplication(at now: UnixTime, in db: some StorageWork) throws -> String {
     if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
     let new = try Application(new: AdministratorRule.application)

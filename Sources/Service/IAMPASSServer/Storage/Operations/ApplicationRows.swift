@@ -5,7 +5,7 @@ extension Application {
     try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
   }
 
-  /// The name of a user's application; empty where there is no such user.
+  /// The name of a user's application; empty if there is no such user.
   static func name(of user: Int64, in db: some StorageWork) throws -> String {
     try db.text(
       """
@@ -18,7 +18,7 @@ extension Application {
     try db.first("SELECT * FROM application WHERE id = $1", id).map(Application.init(row:))
   }
 
-  /// An id wins over a name: ids are random, and a name may be chosen to look like one.
+  /// An id has priority over a name: ids are random, but a name may be chosen to look like an id.
   static func find(nameOrID text: String, in db: some StorageWork) throws -> Application? {
     if let application = try find(text, in: db) { return application }
     return try db.first("SELECT * FROM application WHERE name = $1", text)
@@ -37,7 +37,7 @@ extension Application {
 }
 
 extension StorageEngine {
-  /// A new application. Its secret is to be shown this one time.
+  /// Makes an application. Its secret is shown only this once.
   public func createApplication(
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
@@ -46,8 +46,8 @@ extension StorageEngine {
     return application
   }
 
-  /// Makes the application with the id and secret that its administrator's file has already. Done again, it changes
-  /// nothing. Throws ``ApplicationRefusal``: another application may have the name.
+  /// Makes the application with the id and secret of its administrator's file. A second call changes nothing. Throws
+  /// ``ApplicationRefusal``: another application may have the name.
   ///
   /// - Returns: whether it is new.
   public func take(_ application: Application, matchCodes: MatchCodes = .on, at now: UnixTime) async throws -> Bool {
@@ -67,7 +67,7 @@ extension StorageEngine {
     try await applications().map(ListedApplication.init)
   }
 
-  /// Undoes ``createApplication(named:matchCodes:at:)`` where nobody has seen the secret: the name is free again.
+  /// Undoes ``createApplication(named:matchCodes:at:)`` if the secret was not shown. The name is free again.
   public func takeBack(_ application: Application, at now: UnixTime) async throws {
     try await write { db in
       try db.execute("DELETE FROM application WHERE id = $1", application.id)
@@ -77,7 +77,7 @@ extension StorageEngine {
     }
   }
 
-  /// Changes an application's settings, for requests from now on; open ones keep theirs.
+  /// Changes an application's settings for new requests. Open requests keep theirs.
   public func set(_ change: SettingsChange, ofApplicationNamed name: String) async throws {
     try await write { db in
       let found = try db.change(

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension MatchCodes {
-  /// As the database has it: a truth value once.
+  /// The stored value. It was once a truth value.
   var stored: Int64 {
     switch self {
     case .off: 0
@@ -10,7 +10,7 @@ extension MatchCodes {
     }
   }
 
-  /// What a later version may have stored is taken for the strictest.
+  /// A value of a later version counts as the strictest.
   init(stored: Int64) { self = Self.allCases.first { $0.stored == stored } ?? .required }
 }
 
@@ -51,7 +51,7 @@ extension ApplicationSettings {
       appsVouchForFaces, phones, holdsClones, application)
   }
 
-  /// Refuses sign-ins from now on, or takes them again. What nobody has answered is closed.
+  /// Refuses sign-ins from now on, or allows them again. Unanswered requests are closed.
   static func setDisabled(
     _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {

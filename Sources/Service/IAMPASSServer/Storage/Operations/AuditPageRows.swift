@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension AuditPage {
-  /// - Parameter offset: milliseconds by which the wall clock is before service time.
+  /// - Parameter offset: how far the wall clock is behind service time, in milliseconds.
   init(_ filter: AuditFilter, before id: Int64?, limit: Int, offset: Int64, in db: some StorageWork) throws {
     // The first and the last entry of those days, and more.
     func place(_ day: UnixTime, plus slack: Int64) throws -> Int64? {

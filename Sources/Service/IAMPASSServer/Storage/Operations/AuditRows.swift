@@ -12,20 +12,20 @@ extension AuditEntry {
     }
   }
 
-  /// The entry that was noted last before this time of the service; nil if there is none.
+  /// The entry that was last noted before this service time; nil if there is none.
   static func last(notedBefore time: UnixTime, in db: some StorageWork) throws -> Int64? {
     try db.first(
       "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
   }
 
-  /// For a statement that also says `user_name`.
+  /// For a statement with the column `user_name`.
   fileprivate init(naming row: some StorageRow) throws {
     try self.init(row: row)
     userName = try row.get("user_name")
   }
 
-  /// - Parameter now: service time. What entries are dated by is the wall clock's.
-  /// - Returns: how many were forgotten.
+  /// - Parameter now: service time. Entries are dated by the wall clock.
+  /// - Returns: the number of deleted entries.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """
@@ -37,7 +37,7 @@ extension AuditEntry {
 }
 
 extension StorageEngine {
-  /// Entries with greater ids, the oldest first: for reading all of them in portions.
+  /// Entries with greater ids, oldest first, to read all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in
       try db.all(
@@ -51,19 +51,19 @@ extension StorageEngine {
     }
   }
 
-  /// The place in the audit after which the entries of `time` and later are: ``auditEntries(after:limit:)`` goes on there.
-  /// Some older entries are after it, too.
+  /// An id of the audit after which all entries of `time` and later are, with some older ones. Continue there with
+  /// ``auditEntries(after:limit:)``.
   ///
   /// - Parameter time: by the wall clock, as ``AuditEntry/at``.
   public func auditPlace(before time: UnixTime) async throws -> Int64 {
-    // Entries are found by the service's time in which they were noted.
+    // Entries are found by the service time at which they were noted.
     let now = now()
     let offset = clock.unixTime(of: now).milliseconds(since: now)
     let noted = UnixTime(milliseconds: time.milliseconds - offset - AuditFilter.slack)
     return try await read { try AuditEntry.last(notedBefore: noted, in: $0) ?? 0 }
   }
 
-  /// Kept answers of phones, the oldest first, each as a line of JSON with the number to go on after.
+  /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
   public func keptAnswers(after id: Int64, limit: Int = 1_000) async throws -> [(id: Int64, jsonLine: String)] {
     try await read { [clock] db in
       let rows = try db.all(
@@ -91,7 +91,7 @@ extension StorageEngine {
     }
   }
 
-  /// The newest first, before this id where one is given.
+  /// Entries, newest first; only those before this id, if it is given.
   func newestAuditEntries(before id: Int64? = nil, limit: Int) async throws -> [AuditEntry] {
     try await read { db in
       try db.all(

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension CodeUse {
-  /// Keeps it, or of one that was reported before whether its session goes on.
+  /// Stores a new use. For a use that was reported before, stores whether its session goes on.
   func keep(user: Int64, at now: UnixTime, in db: some StorageWork) throws -> KeptUse {
     if let state = try UseState.find(report.id, of: user, in: db) {
       let told = state.reported(open: report.isOpen, at: now)
@@ -23,14 +23,14 @@ extension CodeUse {
     return .new
   }
 
-  /// The user says that it was somebody else.
+  /// Notes that the user has disowned the use.
   static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       "UPDATE code_use SET disowned_at = $1 WHERE user_id = $2 AND use = $3 AND disowned_at IS NULL",
       now.milliseconds, user, id)
   }
 
-  /// Those that the user's phone is shown, the newest first.
+  /// The uses that the user's phone shows, newest first.
   static func shown(to user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [CodeUse] {
     try db.all(
       """
@@ -48,7 +48,7 @@ extension CodeUse {
     }
   }
 
-  /// - Returns: how many were forgotten.
+  /// - Returns: the number of deleted uses.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """

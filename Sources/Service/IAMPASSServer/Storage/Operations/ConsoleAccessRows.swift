@@ -11,9 +11,9 @@ extension ConsoleAccess {
       now.advanced(seconds: linkLifetime).milliseconds)
   }
 
-  /// Uses the link. Nil if the link is unknown, used or expired.
+  /// Uses up the link. Nil if the link is unknown, used or expired.
   ///
-  /// - Parameter client: for the audit.
+  /// - Parameter client: the sender, for the audit.
   static func enter(
     link code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime, in db: some StorageWork
   ) throws -> Bool {
@@ -47,7 +47,7 @@ extension ConsoleAccess {
     try db.execute("DELETE FROM console_visit WHERE key_hash = $1", hash(key))
   }
 
-  /// All at once: there are few.
+  /// Deletes all old rows at once, because there are few.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     let (now, idle) = (now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds)
     _ = try db.change("DELETE FROM console_link WHERE expires_at <= $1 RETURNING expires_at", now)
@@ -61,7 +61,7 @@ extension ConsoleAccess {
 }
 
 extension StorageEngine {
-  /// The code of a new link into the console. It works once, within ten minutes.
+  /// Makes a link into the console, and returns its code. It is valid once, within ten minutes.
   public func createConsoleLink(at now: UnixTime) async throws -> Secret {
     let code = Secret(try RandomValue.identifier())
     try await write { try ConsoleAccess.addLink(code, at: now, in: $0) }
@@ -83,7 +83,7 @@ extension StorageEngine {
     }
   }
 
-  /// `--public-url` of the service's last start; nil without it.
+  /// `--public-url` at the service's last start; nil without it.
   public func publicAddress() async throws -> String? {
     try await read { try $0.text("SELECT value FROM service_fact WHERE name = 'public address'") }
   }

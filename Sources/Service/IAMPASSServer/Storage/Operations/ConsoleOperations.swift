@@ -54,7 +54,7 @@ extension StorageEngine {
   }
 
   func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage {
-    // Days are the wall clock's, and what keeps entries in order is service time.
+    // Days are by the wall clock, but entries are ordered by service time.
     let now = now()
     let offset = clock.unixTime(of: now).milliseconds(since: now)
     return try await read { try AuditPage(filter, before: id, limit: limit, offset: offset, in: $0) }

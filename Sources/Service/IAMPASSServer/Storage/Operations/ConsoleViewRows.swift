@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 
 extension ApplicationSummary {
-  /// - Parameter id: nil for all, by their names.
+  /// - Parameter id: nil for all, sorted by name.
   static func find(_ id: String? = nil, in db: some StorageWork) throws -> [ApplicationSummary] {
     let sql: StaticString = """
       SELECT application.*,
@@ -31,12 +31,12 @@ extension UserSummary {
     lastUsedAt = try row.time("last_used_at")
   }
 
-  /// A page of an application's users, after the one with this id, and the user after whom to go on.
+  /// A page of an application's users, after the one with this id, and the user after whom to continue.
   static func page(
     of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageWork
   ) throws -> (users: [UserSummary], further: Int64?) {
     let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
-    // A number from an address may be any.
+    // The number comes from an address, so it may be any.
     let start = max(0, min(id, greatest))
     let end = text.isEmpty ? greatest : min(start + reach, greatest)
     let users = try db.all(
@@ -85,7 +85,7 @@ extension UserSummary {
 }
 
 extension SessionSummary {
-  /// - Parameter user: nil for everybody's.
+  /// - Parameter user: nil for all users.
   static func live(
     of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: some StorageWork
   ) throws -> [SessionSummary] {

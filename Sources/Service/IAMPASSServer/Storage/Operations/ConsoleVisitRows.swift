@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// Browsers that administrators sign in by their phones.
+// Browsers that administrators have signed in by phone.
 
 extension StorageEngine {
   func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool {

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension Denials {
-  /// Those that nobody lifted since, the last first.
+  /// The denials that were not lifted since, newest first.
   static func recent(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Denial] {
     try db.all(
       """
@@ -13,7 +13,7 @@ extension Denials {
     ).map { row in
       try Denial(
         source: row.get("source"), credential: row.get("credential"),
-        // One damaged row must not refuse every request of the user.
+        // One damaged row must not block every request of the user.
         isRemote: try? SignInContext(JSON(parsing: Array((row.get("context") as String).utf8))).isRemote,
         time: row.get("ended_at"))
     }

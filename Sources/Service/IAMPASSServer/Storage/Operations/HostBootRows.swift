@@ -5,13 +5,13 @@ extension HostBoot {
     ).map { try SignedBoot(id: $0.get("boot_id"), signedAt: $0.get("signed_at")) }
   }
 
-  /// The credential is used in this boot. Sessions of clients that do not name their boot are left alone.
+  /// Notes that the credential is used in this boot. Sessions of clients that do not name their boot stay.
   static func note(
     _ boot: SignedBoot, of credential: String, at now: UnixTime, in db: some StorageWork
   ) throws -> Finding {
     if let current = try newest(of: credential, in: db) {
       if current.id == boot.id {
-        // Most starts are of the same boot as the one before, and ask nothing further about it.
+        // Most starts are of the same boot as the last one, and need no further question.
         try db.executeUnasked(
           "UPDATE host_boot SET signed_at = greatest(signed_at, $1) WHERE credential = $2 AND boot_id = $3",
           boot.signedAt, credential, boot.id)

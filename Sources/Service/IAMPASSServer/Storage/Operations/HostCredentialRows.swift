@@ -13,15 +13,15 @@ extension HostCredential {
     try db.first("SELECT * FROM host_credential WHERE id = $1", id).map(HostCredential.init(row:))
   }
 
-  /// The usable one of this name.
+  /// The usable credential of this name.
   static func usable(named name: String, of application: String, in db: some StorageWork) throws -> HostCredential? {
     let sql: StaticString = "SELECT * FROM host_credential WHERE application = $1 AND name = $2 AND revoked_at IS NULL"
     return try db.first(sql, application, name).map(HostCredential.init(row:))
   }
 
-  /// Whether a usable one has this name, or shows it on phones as its host, in capitals or not.
+  /// Whether a usable credential has this name, or shows it on phones as its host. Upper and lower case are equal.
   static func isTaken(_ name: String, of application: String, in db: some StorageWork) throws -> Bool {
-    // ASCII, whatever the database's language: host names have no dotless i.
+    // This compares ASCII, whatever the database's language: host names have no dotless i.
     try db.has(
       """
       SELECT id FROM host_credential WHERE application = $1 AND revoked_at IS NULL
@@ -44,21 +44,21 @@ extension HostCredential {
       id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group)
   }
 
-  /// Writes the use down, unless that was done just now.
+  /// Notes the use, unless that was recently done.
   static func use(_ id: String, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       "UPDATE host_credential SET last_used_at = $1 WHERE id = $2 AND coalesce(last_used_at, 0) <= $3",
       now.milliseconds, id, now.milliseconds - useInterval * 1_000)
   }
 
-  /// False where another usable one has that name.
+  /// False if another usable credential has that name.
   func rename(_ name: String, in db: some StorageWork) throws -> Bool {
     if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
     try db.execute("UPDATE host_credential SET name = $1 WHERE id = $2", name, id)
     return true
   }
 
-  /// From now on it is refused. What it asked and nobody answered yet is closed: it may be a thief's.
+  /// Revokes the credential. Its unanswered requests are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
   func revoke(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
@@ -70,8 +70,7 @@ extension HostCredential {
 }
 
 extension Application {
-  /// Its requests are signed with this secret from now on. What was asked with the old one and nobody answered yet is
-  /// closed: it may be a thief's.
+  /// Replaces the secret. Unanswered requests with the old secret are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
   func renew(_ secret: Secret, at now: UnixTime, in db: some StorageWork) throws -> [Session] {
@@ -98,9 +97,9 @@ extension Session {
 }
 
 extension StorageEngine {
-  /// A new OpenID client of the application with this name or id, with its secret, which is to be shown this one time.
+  /// Makes an OpenID client of the application with this name or id. Its secret is shown only this once.
   ///
-  /// - Parameter shown: what phones call the program.
+  /// - Parameter shown: the program's name on phones.
   public func createOpenIDClient(
     named name: String, shown: String, of application: String, at now: UnixTime
   ) async throws -> (client: HostCredential, secret: Secret) {
@@ -110,7 +109,7 @@ extension StorageEngine {
     return (client, secret)
   }
 
-  /// A new credential for a host of the application with this name or id. Its secret is to be shown this one time.
+  /// Makes a credential for a computer of the application with this name or id. Its secret is shown only this once.
   public func createHostCredential(
     named name: String, host: String, of application: String, at now: UnixTime
   ) async throws -> HostCredential {
@@ -139,9 +138,9 @@ extension StorageEngine {
     }
   }
 
-  /// The usable credentials first, each by its name; with times for people.
+  /// The credentials sorted by name, usable ones first, with times for people.
   ///
-  /// - Parameter areOpenID: OpenID clients, and not those of hosts.
+  /// - Parameter areOpenID: whether to list OpenID clients, and not credentials of computers.
   public func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential] {
     try await read { [clock] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
@@ -153,9 +152,9 @@ extension StorageEngine {
     }
   }
 
-  /// Revokes the usable credential of this name. A running service closes what it asked within its next look.
+  /// Revokes the usable credential of this name. A running service closes its requests at its next look.
   ///
-  /// - Parameter isOpenID: an OpenID client, and not a host's.
+  /// - Parameter isOpenID: whether it is an OpenID client, and not a computer's credential.
   public func revokeHostCredential(
     named name: String, of application: String, isOpenID: Bool, at now: UnixTime
   ) async throws {

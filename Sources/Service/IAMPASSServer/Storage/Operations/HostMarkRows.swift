@@ -19,7 +19,7 @@ extension HostMark {
     try db.first("SELECT * FROM host_mark WHERE credential = $1", credential).map(HostMark.init(row:))
   }
 
-  /// Whether the credential was used with two marks, and nobody has settled that.
+  /// Whether the credential was used with two marks, and that is not settled yet.
   static func isForked(_ credential: String, in db: some StorageWork) throws -> Bool {
     try db.first("SELECT 1 AS found FROM host_mark WHERE credential = $1 AND forked_at IS NOT NULL", credential) != nil
   }
@@ -41,7 +41,7 @@ extension HostMark {
 
 extension StorageEngine {
   func note(_ sighting: HostMarkSighting) async throws -> HostMark.Finding {
-    // Nearly every request tells what is known: that needs no turn to write.
+    // Nearly every request has the known mark, which needs no turn to write.
     let isKnown = try await read { db in
       guard var mark = try HostMark.find(sighting.credential, in: db) else { return false }
       return mark.take(sighting) == .known

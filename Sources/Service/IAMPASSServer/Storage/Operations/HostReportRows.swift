@@ -3,9 +3,9 @@ import IAMPASSProtocol
 extension StorageEngine {
   func note(_ reports: [HostReport]) async throws {
     try await note { db in
-      // In one order, so that two servers that note the same computers do not wait for each other.
+      // All servers use the same order, so that two of them do not deadlock.
       for report in reports.sorted(by: { $0.credential < $1.credential }) {
-        // The credential may be gone by now.
+        // The credential may have been deleted meanwhile.
         try db.execute(
           """
           INSERT INTO host_report (credential, software, list_version, list_epoch)

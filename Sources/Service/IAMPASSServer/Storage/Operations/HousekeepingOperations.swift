@@ -15,7 +15,7 @@ extension StorageEngine {
 }
 
 extension StorageWork {
-  /// Forgets a portion: see ``HousekeepingStore/forgetOld(_:at:wall:)``. Nonces and notes are an engine's own.
+  /// Deletes a portion: see ``HousekeepingStore/forgetOld(_:at:wall:)``. Each engine deletes nonces and notes itself.
   ///
   /// - Returns: whether there may be more.
   func forgetOld(_ kind: Forgettable, at now: UnixTime) throws -> Bool {

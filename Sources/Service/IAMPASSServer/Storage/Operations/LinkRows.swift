@@ -27,12 +27,13 @@ extension Link {
       order.lostPhone)
   }
 
-  /// Whoever holds a link that was never used, a lost phone's finder say, can do nothing with it any more.
+  /// Revokes the user's unused links, so that a finder of a lost phone cannot use them.
   static func revokeAll(of user: Int64, in db: some StorageWork) throws {
     try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL", user)
   }
 
-  /// As ``revokeAll(of:in:)``, of those alone that take a phone's place. The others say that there is a phone.
+  /// As ``revokeAll(of:in:)``, but only links that replace a phone. A use of the others fails, because there is a
+  /// phone.
   static func revokeReplacing(of user: Int64, in db: some StorageWork) throws {
     try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL AND replaces_phone <> 0", user)
   }
@@ -41,8 +42,8 @@ extension Link {
     try db.execute("UPDATE link SET used_at = $1 WHERE code_hash = $2", now.milliseconds, codeHash)
   }
 
-  /// Forgets links a day after their time; until then their refusal says why.
-  /// - Returns: how many were forgotten.
+  /// Deletes links a day after their end. Until then their refusal has a reason.
+  /// - Returns: the number of deleted links.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """

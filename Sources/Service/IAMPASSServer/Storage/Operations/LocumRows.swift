@@ -1,12 +1,12 @@
 import IAMPASSProtocol
 
 extension User {
-  /// Nobody may answer for the user from now on.
+  /// Removes the user's locum.
   static func takeLocum(of user: Int64, in db: some StorageWork) throws {
     try db.execute("UPDATE app_user SET locum_phone = NULL WHERE id = $1", user)
   }
 
-  /// By the Unix name on the application's list, or by its own.
+  /// The user of this Unix name on the application's list, or of this id.
   static func named(_ name: String, application: String, in db: some StorageWork) throws -> User? {
     let listed = try db.first(
       "SELECT user_id FROM listed_user WHERE application = $1 AND name = $2 AND user_id IS NOT NULL", application, name)
@@ -14,7 +14,7 @@ extension User {
     return try find(name, application: application, in: db)
   }
 
-  /// How often somebody was allowed to answer for the user lately.
+  /// How often a locum was recently allowed for the user.
   fileprivate func helped(at now: UnixTime, in db: some StorageWork) throws -> Int {
     let row = try db.first(
       "SELECT count(*) AS helped FROM audit WHERE user_id = $1 AND event = 'locum allowed' AND noted_at > $2", id,

@@ -86,7 +86,7 @@ extension NewPhone {
     try credential?.insert(phone: id, at: now, in: db)
     if let way { try PushBook.keep(way, of: id, at: now, in: db) }
     try link.markUsed(at: now, in: db)
-    // Otherwise a link that is older than this phone could replace it.
+    // Otherwise an older link could replace this new phone.
     try Link.revokeReplacing(of: link.user, in: db)
     return RegisteredPhone(
       user: link.user, displayName: link.displayName, application: try Application.name(of: link.user, in: db),

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension MatchCodesInUse {
-  /// The first to end first.
+  /// The codes of ended sessions; the first to end comes first.
   static func ended(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Ended] {
     let sql: StaticString = """
       SELECT match_code, source, context, approved_at, ending FROM session

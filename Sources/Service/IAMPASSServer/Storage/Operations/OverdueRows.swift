@@ -1,14 +1,14 @@
 import IAMPASSProtocol
 
 extension OverduePortion {
-  /// Ends the next sessions whose time has come.
+  /// Ends the next expired sessions.
   static func end(
     at now: UnixTime, after place: OverduePlace?, limit: Int, in db: some StorageWork
   ) throws -> OverduePortion {
     let rows = try rows(at: now, after: place, limit: limit, in: db)
     var portion = OverduePortion()
     for row in rows {
-      // What is wrong with one session must not stop the ends of all others.
+      // A damaged session must not keep all others from ending.
       guard var session = try? Session(row: row) else {
         portion.unreadable.append(try row.get("id"))
         continue
@@ -28,8 +28,8 @@ extension OverduePortion {
     try db.all(question, now.milliseconds, place?.deadline ?? .min, place?.number ?? .min, limit)
   }
 
-  /// The deadline is ``SessionLifecycle/deadline``, in the words of the index `overdue_session`: an engine finds the index
-  /// by them.
+  /// The deadline is ``SessionLifecycle/deadline``, in the same words as in the index `overdue_session`, so that an
+  /// engine uses the index.
   static let question: StaticString = """
     SELECT * FROM (
       SELECT session.*, number AS place,

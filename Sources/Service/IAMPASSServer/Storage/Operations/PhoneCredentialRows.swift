@@ -6,12 +6,12 @@ extension VerifiedCredential {
     try self.init(id: row.get("credential"), publicKey: row.get("public_key"), counter: row.get("counter"))
   }
 
-  /// The phone's, where it has one.
+  /// The phone's credential; nil if it has none.
   static func of(phone: String, in db: some StorageWork) throws -> VerifiedCredential? {
     try db.first("SELECT * FROM phone_credential WHERE phone = $1", phone).map(VerifiedCredential.init(row:))
   }
 
-  /// Stores it as the phone's; another takes its place.
+  /// Stores it as the phone's credential, in place of an earlier one.
   func insert(phone: String, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       """
@@ -22,14 +22,14 @@ extension VerifiedCredential {
       """, phone, id, publicKey, counter, now.milliseconds)
   }
 
-  /// The authenticator has signed up to here.
+  /// Stores the authenticator's signature counter.
   static func advance(phone: String, to counter: UInt32, in db: some StorageWork) throws {
     try db.execute("UPDATE phone_credential SET counter = $1 WHERE phone = $2", counter, phone)
   }
 }
 
 extension KeptAnswer {
-  /// Keyed by the session's id, which outlives the session.
+  /// Stores the answer under the session's id, which stays valid after the session is deleted.
   func insert(at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       """
@@ -41,7 +41,7 @@ extension KeptAnswer {
       now.milliseconds)
   }
 
-  /// What a computer can check by itself of the answer to a session, as the phone sent it.
+  /// The phone's answer to a session as sent, which a computer can verify by itself.
   static func approval(of session: String, in db: some StorageWork) throws -> JSON {
     let sql: StaticString = "SELECT phone, statement, signature, assertion FROM answer WHERE session = $1"
     guard let row = try db.first(sql, session) else { throw DamagedRow(column: "answer") }
@@ -52,7 +52,7 @@ extension KeptAnswer {
     ])
   }
 
-  /// - Returns: how many were forgotten.
+  /// - Returns: the number of deleted answers.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """

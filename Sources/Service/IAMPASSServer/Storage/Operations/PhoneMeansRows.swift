@@ -1,16 +1,16 @@
 import IAMPASSProtocol
 
-/// By what a phone can answer, and whether it can be rung, by one question.
+/// The methods of a phone, and whether it can be rung, from one query.
 struct PhoneMeans {
-  /// It is an app whose application lets apps vouch for their user's face. A page never may.
+  /// Whether it is an app whose application lets apps vouch for their user's face. False for a page.
   let mayVouchForFace: Bool
-  /// It said that it does.
+  /// Whether it has said that it vouches for its user's face.
   let offersFace: Bool
   let hasCredential: Bool
-  /// It has a push subscription.
+  /// Whether it has a push subscription.
   let rings: Bool
 
-  /// What it can be asked for, the weakest first.
+  /// The methods that it can prove, weakest first.
   var methods: [AuthenticationMethod] {
     [.acceptance] + (mayVouchForFace && offersFace ? [.facial] : []) + (hasCredential ? [.device] : [])
   }
@@ -37,7 +37,7 @@ struct PhoneMeans {
     ).map(PhoneMeans.init(row:))
   }
 
-  /// Those of the user's live phones, by the phones' ids.
+  /// The means of the user's live phones, by the phones' ids.
   static func ofLive(_ user: Int64, in db: some StorageWork) throws -> [String: PhoneMeans] {
     let rows = try db.all(
       """

@@ -90,7 +90,7 @@ extension StorageEngine {
         if let session = try Session.find(id: id, in: db), session.user == phone.user {
           sessions.append(session)
         } else {
-          // A session that a code opened at a computer which could not ask the phone.
+          // This is a session that a code opened on a computer that could not ask the phone.
           guard try UseState.find(id, of: phone.user, in: db) != nil else { return .unknownSession }
           uses.append(id)
         }

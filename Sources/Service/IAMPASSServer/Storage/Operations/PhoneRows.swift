@@ -20,7 +20,7 @@ extension Phone {
     try db.first("SELECT * FROM phone WHERE id = $1", id).map(Phone.init(row:))
   }
 
-  /// The user's live phones, the oldest first.
+  /// The user's live phones, oldest first.
   static func live(of user: Int64, in db: some StorageWork) throws -> [Phone] {
     try db.all(
       "SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
@@ -39,7 +39,7 @@ extension Phone {
       phone.pinMAC, name)
   }
 
-  /// The user's name on their phone: the live phone's, or otherwise that of the latest link or phone.
+  /// The user's name on their phone: the live phone's, or the one of the latest link or phone.
   static func displayName(of user: Int64, in db: some StorageWork) throws -> String? {
     if let phone = try live(of: user, in: db).first { return phone.displayName }
     let link: StaticString = "SELECT display_name FROM link WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
@@ -48,7 +48,7 @@ extension Phone {
       ?? db.text(phone, user)
   }
 
-  /// From now on the user's phones are refused: all, or the one with this id. Returns the ids of those that were live.
+  /// Revokes the user's phones, all or the one with this id. Returns the ids of those that were live.
   @discardableResult
   static func cutOff(
     user: Int64, phone id: String? = nil, at now: UnixTime, in db: some StorageWork
@@ -60,7 +60,7 @@ extension Phone {
     return meant
   }
 
-  /// From now on all phones of these users are refused.
+  /// Revokes all phones of these users.
   static func cutOff(ofAny users: [Int64], at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       """
@@ -73,7 +73,7 @@ extension Phone {
     try db.execute("UPDATE phone SET has_page = 1 WHERE id = $1", id)
   }
 
-  /// A look that was noted late does not hide a newer one.
+  /// Notes a look at the page. A late note does not replace a newer one.
   static func noteLook(_ id: String, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       "UPDATE phone SET looked_at = greatest(coalesce(looked_at, 0), $1) WHERE id = $2", now.milliseconds, id)

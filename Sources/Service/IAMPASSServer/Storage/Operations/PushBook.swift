@@ -3,7 +3,7 @@ import IAMPASSProtocol
 
 /// The phones' push subscriptions, and the key with which the service signs for them.
 enum PushBook {
-  /// Makes the service's key, once and for all. Another key would end every subscription.
+  /// Makes the service's key once. Another key would end every subscription.
   static func makeKey(in db: some StorageWork) throws {
     try db.execute("INSERT INTO push_key (id, private_key) VALUES (1, $1)", try newKey().exposedValue)
   }
@@ -15,7 +15,7 @@ enum PushBook {
     return PushToken(key: try DeviceKey(exported: Secret(stored)))
   }
 
-  /// How the user's live phones are rung, without those that cannot be.
+  /// How to ring the user's live phones. Phones that cannot be rung are left out.
   static func bells(of user: Int64, in db: some StorageWork) throws -> [PhoneBell] {
     let phones = try Phone.live(of: user, in: db)
     try db.ahead { db in
@@ -66,7 +66,7 @@ enum PushBook {
     }
   }
 
-  /// Unless the phone has told of another way since.
+  /// Removes a way to ring, unless the phone has since sent another.
   static func forget(_ bell: PhoneBell, in db: some StorageWork) throws {
     switch bell.way {
     case .browser(let subscription, _):

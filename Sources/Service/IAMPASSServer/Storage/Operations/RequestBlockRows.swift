@@ -7,7 +7,7 @@ extension RequestBlocks {
       reportedSources: Int(try reported?.get("reported") as Int64? ?? 0))
   }
 
-  /// - Returns: what was lifted. Nothing is stored if there was nothing.
+  /// - Returns: the lifted blocks. Nothing is stored if there were none.
   fileprivate static func lift(of user: User, at now: UnixTime, in db: some StorageWork) throws -> RequestBlocks {
     let blocks = try of(user.id, at: now, in: db)
     guard !blocks.isEmpty else { return blocks }

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-/// What happens once to a database that may lack what it knew before: a copy that was put back, or a standby that lagged.
+/// Prepares, once, a database that may lack data that it had before: a restored copy, or a standby that lagged.
 ///
-/// It does not know what was spent meanwhile: whatever may have been, counts as spent.
+/// It does not know which nonces and links were used meanwhile, so all that may have been used count as used.
 enum RestoredCopy {
   /// Counts every nonce as spent that was signed in an earlier second than this one, for ever, and every link as used;
   /// the console's browsers may have signed out. Begins a higher epoch, by which clients see what happened.
@@ -29,10 +29,10 @@ enum RestoredCopy {
 }
 
 extension HistoryMark {
-  /// Begins a higher epoch: what is known from here on may lack what was known before.
+  /// Begins a higher epoch, because the database may lack data that it had before.
   ///
-  /// One copy may be put back twice, and each time is an epoch of its own: the wall clock's time. If an earlier epoch came
-  /// from a clock that was ahead, a random number keeps the two apart.
+  /// One copy may be restored twice, and each time has its own epoch: the wall clock's time. If an earlier epoch came
+  /// from a clock that was ahead, a random number separates the two.
   static func beginEpoch(at now: UnixTime, in db: some StorageWork) throws {
     let step = Int64(try RandomValue.number(below: 256) * 256 + RandomValue.number(below: 256)) + 1
     try db.execute(

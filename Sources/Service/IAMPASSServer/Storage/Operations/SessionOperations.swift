@@ -53,7 +53,7 @@ extension StorageEngine {
     try await write { db in
       guard var session = try Session.find(id: id, in: db) else { return nil }
       let isChanged = try step(&session)
-      // It reads nothing that the change is about, and before it no answer is lost.
+      // This does not read the changed data, and so cannot lose an answer.
       let told = try ToldSession(session, in: db)
       if isChanged { try session.update(in: db) }
       return (told, isChanged)
@@ -96,7 +96,7 @@ extension ToldSession {
 }
 
 extension Session {
-  /// Stores those that `step` changes, and returns them.
+  /// Stores the sessions that `step` changes, and returns them.
   static func change(
     _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: some StorageWork
   ) throws -> [Session] {
@@ -138,7 +138,7 @@ extension TakenAnswer {
 }
 
 extension HostBoot {
-  /// Ends what this computer opened before it was started again. Several computers may use an application's own
+  /// Ends the sessions that this computer opened before its restart. Several computers may use an application's own
   /// credential: with that credential, each of them ends its own sessions.
   fileprivate static func note(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws -> Finding? {
     guard let boot = ask.boot, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
@@ -149,7 +149,7 @@ extension HostBoot {
 }
 
 extension StartRecord {
-  /// All that is known to be asked before anything is answered.
+  /// Asks all questions that are known before the first answer.
   fileprivate static func askFirst(of ask: StartAsk, in db: some StorageWork) throws {
     _ = try ask.starter.isUsable(in: db)
     if ask.boot != nil, let credential = ask.starter.credential { _ = try HostBoot.newest(of: credential.id, in: db) }
@@ -175,7 +175,7 @@ extension StartRecord {
     let readsCodes = ask.showsCode(under: settings)
     try db.ahead { db in
       if let credential { _ = try HostMark.isForked(credential, in: db) }
-      // Known by now. A start that is refused for its computer asks in vain: few are.
+      // This is already answered. The question was not needed if the computer is refused, which is rare.
       let user = try User.find(ask.user, application: ask.starter.application.id, in: db)
       if let user { try AskedUser.askAll(of: user, ask, readsCodes: readsCodes, now, db) }
     }

@@ -32,7 +32,7 @@ extension Session {
     }
     idTokenNonce = try row.get("id_token_nonce")
     lifecycle = try SessionLifecycle(row: row)
-    // Nobody is told so because of a damaged row.
+    // A damaged row must not count as an approval.
     guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
     delivered = try SessionStatus(word: row.get("delivered"))
     deliveredAt = try UnixTime(milliseconds: row.get("delivered_at"))
@@ -55,13 +55,13 @@ extension Session {
     try db.first("SELECT * FROM session WHERE id = $1", id).map(Session.init(row:))
   }
 
-  /// The user's sessions that had not ended when last stored, the oldest first.
+  /// The user's sessions that had not ended when they were last stored, oldest first.
   static func unended(of user: Int64, in db: some StorageWork) throws -> [Session] {
     try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
       .map(Session.init(row:))
   }
 
-  /// As ``unended(of:in:)``, of any of these users.
+  /// As ``unended(of:in:)``, for all of these users.
   static func unended(ofAny users: [Int64], in db: some StorageWork) throws -> [Session] {
     try db.all(
       """
@@ -72,7 +72,7 @@ extension Session {
     ).map(Session.init(row:))
   }
 
-  /// Those of other users that a phone may answer as a locum, the oldest first.
+  /// The sessions of other users that a phone may answer as a locum, oldest first.
   static func unended(forLocum phone: String, in db: some StorageWork) throws -> [Session] {
     try db.all(
       "SELECT * FROM session WHERE locum_phone = $1 AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
@@ -80,7 +80,7 @@ extension Session {
     ).map(Session.init(row:))
   }
 
-  /// What locums approved for the user lately, the oldest first.
+  /// Requests that locums recently approved for the user, oldest first.
   static func byLocums(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [LocumApproval] {
     let start = now.advanced(seconds: -Locum.shownTime).milliseconds
     return try db.all(
@@ -104,12 +104,12 @@ extension Session {
       bootID, challenge?.text, idTokenNonce, askedText, locum?.phone, locum?.user, locum?.name)
   }
 
-  /// Another request of its source came while this one was open.
+  /// Counts another request of its source that came while this one was open.
   func countHeldBack(in db: some StorageWork) throws {
     try db.execute("UPDATE session SET held_back = held_back + 1 WHERE id = $1", id)
   }
 
-  /// Stores what changes in a session's life.
+  /// Stores the fields that change in a session's life.
   func update(in db: some StorageWork) throws {
     try db.execute(
       """
@@ -120,7 +120,7 @@ extension Session {
       deliveredAt.milliseconds, method.rawValue, answeredBy, id)
   }
 
-  /// Which of a user's sessions are meant.
+  /// A selection of a user's sessions.
   enum Selection: Sendable { case live, unanswered }
 
   /// Closes a user's sessions and returns those that this closed.
@@ -132,7 +132,7 @@ extension Session {
     return try close(meant, ending, at: now, in: db)
   }
 
-  /// Closes those that had not ended, and returns them.
+  /// Closes the sessions that had not ended, and returns them.
   static func close(
     _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
@@ -145,7 +145,7 @@ extension Session {
     return closed
   }
 
-  /// Has the sessions that follow the phone walk away with it, or come back with it, and returns those that this changed.
+  /// Makes the sessions that follow the phone leave or come back with it. Returns the changed sessions.
   static func move(
     allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageWork
   ) throws -> [Session] {
@@ -154,10 +154,10 @@ extension Session {
     return try change(meant, by: { $0.move(to: presence, at: now) }, in: db)
   }
 
-  /// Clients may ask for an ended session this long, in seconds: a laptop may sleep for weeks.
+  /// How long clients may ask about an ended session, in seconds: a laptop may sleep for weeks.
   static let keptAfterEnd: Int64 = 31 * 86_400
 
-  /// - Returns: how many were forgotten.
+  /// - Returns: the number of deleted sessions.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """

@@ -1,13 +1,13 @@
 import DeviceProtocol
 
 extension PresenceBySilence {
-  /// Whose phones' silence counts.
+  /// The applications whose phones' silence counts.
   static func applications(in db: some StorageWork) throws -> Set<String> {
     let rows = try db.all("SELECT id FROM application WHERE silence_leaves <> 0 AND walkaway <> 0")
     return Set(try rows.map { try $0.get("id") })
   }
 
-  /// Lets the silence since the last look count only as far as the service was listening.
+  /// Makes silence since the last look count only as far as the service was running.
   static func beginToListen(_ look: Look, since last: Look?, in db: some StorageWork) throws {
     for application in look.applications {
       guard let credit = look.credit(to: application, since: last) else { continue }
@@ -29,7 +29,7 @@ extension PresenceBySilence {
     return try Session.move(allOf: phone.id, user: user, to: .present, at: now, in: db)
   }
 
-  /// Lets the sessions of phones leave that were silent for too long.
+  /// Makes the sessions of phones that were silent for too long leave.
   static func leave(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
     let phones = try db.all(
       """
@@ -49,8 +49,8 @@ extension PresenceBySilence {
   /// Whether the phone was silent; nil if the application does not count silence, so that nothing is written for each
   /// request. A silent phone is back even if the setting was switched off meanwhile.
   ///
-  /// - Parameter isAsking: the phone asks for its requests. A phone that never did may hear of them in another way, and
-  ///   its silence is not counted.
+  /// - Parameter isAsking: whether the phone asks for its requests. The silence of a phone that never did does not
+  ///   count, because it may learn of them in another way.
   static func wasSilent(_ phone: Phone, isAsking: Bool, in db: some StorageWork) throws -> Bool? {
     try db.first(
       """

@@ -1,5 +1,5 @@
 extension SourceBlock {
-  /// An existing block begins again.
+  /// Blocks the source. An existing block begins again.
   static func set(user: Int64, source: String, at now: UnixTime, in db: some StorageWork) throws {
     try db.execute(
       """
@@ -14,7 +14,7 @@ extension SourceBlock {
       now.milliseconds)
   }
 
-  /// - Returns: how many were forgotten.
+  /// - Returns: the number of deleted blocks.
   static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
     try db.change(
       """

@@ -21,9 +21,9 @@ extension StorageClock.Anchor {
 }
 
 extension StorageEngine {
-  /// Keeps how far time has come, for the next boot. A power cut may undo the last of it.
+  /// Stores the service's time for the next boot. A power cut may undo the last call.
   func keepTime() async throws {
-    // Read within the write: an older reading must not replace what another write kept meanwhile.
+    // The clock is read within the write: an older reading must not replace that of another write.
     try await note { [clock] in try clock.anchor.store(in: $0) }
   }
 }

@@ -1,25 +1,26 @@
-/// A database with its transactions. What the service and its commands do in them is written once, in the extensions of
-/// this folder; an engine's own folder has its connections, locks and migrations, and the few operations that differ.
+/// A database with its transactions. The operations of the service and its commands are written once, in the extensions
+/// of this folder. An engine's own folder has its connections, locks and migrations, and the few operations that
+/// differ.
 public protocol StorageEngine: OperatorStore {
   associatedtype Work: StorageWork
 
   var clock: StorageClock { get }
 
-  /// One consistent view.
+  /// Runs `work` on one consistent view.
   func read<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
 
-  /// One question: it needs no transaction for a consistent view.
+  /// Runs `work` with one question, which needs no transaction for a consistent view.
   func glance<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
 
-  /// One transaction, on the disk when this returns.
+  /// Runs `work` in one transaction, which is on the disk when this returns.
   func write<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
 
-  /// One transaction that a power cut may undo, until the next ``write(_:)``, which brings it to the disk. For what means
-  /// nothing without a change that follows it.
+  /// Runs `work` in one transaction that a power cut may undo, until the next ``write(_:)`` brings it to the disk. It
+  /// is for changes that matter only together with a later one.
   func note<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
 }
 
-/// What the service alone needs of an engine.
+/// The operations of an engine that only the service needs.
 protocol ServiceEngine: StorageEngine, ServiceStorage {
   var sessionKeys: KnownSessionKeys { get }
 

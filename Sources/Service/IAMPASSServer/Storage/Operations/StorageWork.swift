@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
-/// One transaction, as the operations see it: they are written once, for every engine.
+/// One transaction, for operations that are written once for all engines.
 ///
-/// Statements are PostgreSQL's, with parameters `$1`, `$2`, and so on. SQLite gets them by ``SQLiteDialect``, which says
-/// what a statement may contain. A statement is written in the source, so that no value can become SQL.
+/// Statements are PostgreSQL's, with parameters `$1`, `$2`, and so on. ``SQLiteDialect`` translates them for SQLite,
+/// and says what a statement may contain. A statement is written in the source, so that no value can become SQL.
 public protocol StorageWork: SendableMetatype {
   associatedtype Row: StorageRow
 
@@ -13,44 +13,44 @@ public protocol StorageWork: SendableMetatype {
   /// The first row of a question; nil if there is none.
   func first(_ sql: StaticString, _ values: any StorableValue...) throws -> Row?
 
-  /// Whether there is such a row.
+  /// Whether the question has a row.
   func has(_ sql: StaticString, _ values: any StorableValue...) throws -> Bool
 
   /// The only column of the first row; nil if there is no row.
   func text(_ sql: StaticString, _ values: any StorableValue...) throws -> String?
 
-  /// Changes rows. An engine may say only later, at the commit, that this was refused.
+  /// Changes rows. An engine may report a refusal only at the commit.
   func execute(_ sql: StaticString, _ values: any StorableValue...) throws
 
   /// Changes rows by a statement that ends in `RETURNING`.
   ///
-  /// - Returns: a row for each row that was changed.
+  /// - Returns: one row for each changed row.
   func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row]
 
-  /// Changes rows that nothing asks about in the rest of this transaction. What was asked ahead stays an answer.
+  /// Changes rows that are not read again in this transaction. Answers of ``ahead(_:)`` stay valid.
   func executeUnasked(_ sql: StaticString, _ values: any StorableValue...) throws
 
-  /// Asks in one round trip what the operation will ask one by one, as far as the questions do not depend on each other's
-  /// answers. Until the next change, each of them then has its answer already.
+  /// Asks several questions in one round trip, before the operation asks them one by one. They must not depend on each
+  /// other's answers. The answers are used until the next change.
   ///
-  /// An engine without round trips does nothing here. What is asked ahead in vain, or is not, changes no answer: all of a
-  /// transaction's answers are of one view.
+  /// An engine without round trips does nothing here. An unneeded or missing question does not change answers, because
+  /// all answers of a transaction are from one view.
   ///
-  /// - Parameter questions: asks, and is answered what is known already, or nothing, as by empty tables. What it throws
-  ///   then ends the list.
+  /// - Parameter questions: asks the questions. It gets known answers, or none, as from empty tables. An error ends the
+  ///   list.
   func ahead(_ questions: (Self) throws -> Void) throws
 
-  /// Keeps other writers from what this transaction counts, by PostgreSQL's `LOCK TABLE`. Does nothing in an engine whose
-  /// writers wait for each other anyway.
+  /// Blocks other writers of the rows that this transaction counts, by PostgreSQL's `LOCK TABLE`. Does nothing in an
+  /// engine with one writer at a time.
   func lock(_ sql: StaticString) throws
 
-  /// How large the database is, in bytes.
+  /// The size of the database in bytes.
   func size() throws -> Int64
 }
 
 /// A row of an answer. Numbers and truth values are `bigint`, everything else is `text`.
 ///
-/// Each throws ``DamagedRow`` if the table does not allow the value, or none.
+/// Each function throws ``DamagedRow`` if the table does not allow the value, or does not allow NULL.
 public protocol StorageRow: SendableMetatype {
   func get(_ column: String) throws -> String?
   func get(_ column: String) throws -> Int64?
@@ -73,7 +73,7 @@ public enum StoredValue: Sendable {
   case text(String)
 }
 
-/// What can be stored. Numbers and truth values are `bigint`, everything else is `text`.
+/// A value that can be stored. Numbers and truth values are `bigint`, everything else is `text`.
 public protocol StorableValue {
   var storedValue: StoredValue { get }
 }
@@ -84,8 +84,8 @@ extension UInt32: StorableValue { public var storedValue: StoredValue { .integer
 extension Bool: StorableValue { public var storedValue: StoredValue { .integer(self ? 1 : 0) } }
 extension String: StorableValue { public var storedValue: StoredValue { .text(self) } }
 
-/// A list is one parameter, whatever its length: `json_array_elements_text($1::json)` has a row for each member, whose
-/// column `value` is a text.
+/// A list is one parameter of any length: `json_array_elements_text($1::json)` has a row for each member, with the text
+/// in its column `value`.
 extension Array: StorableValue where Element: StorableValue {
   public var storedValue: StoredValue {
     let list = JSON.array(map(\.storedValue.json))

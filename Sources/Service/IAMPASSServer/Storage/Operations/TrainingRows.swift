@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension Training {
-  /// Notes that a computer asked for these. The first time of each counts.
+  /// Notes that a computer requires these methods. The first time of each is kept.
   func note(at now: UnixTime, in db: some StorageWork) throws {
     for method in methods {
       try db.execute(
@@ -10,7 +10,7 @@ extension Training {
     }
   }
 
-  /// What the phone still lacks of what was asked for, the weakest first.
+  /// The required methods that the phone still lacks, weakest first.
   static func required(of phone: String, in db: some StorageWork) throws -> [AuthenticationMethod] {
     let asked: [String] = try db.all("SELECT method FROM training WHERE phone = $1", phone).map { try $0.get("method") }
     let means = try PhoneMeans.find(phone, in: db)

@@ -20,9 +20,9 @@ extension User {
     try db.first("SELECT * FROM app_user WHERE application = $1 AND name = $2", application, name).map(User.init(row:))
   }
 
-  /// Those of these names that are new, in their order.
+  /// Adds users. Returns the new names, in their order.
   ///
-  /// - Parameter names: each once.
+  /// - Parameter names: the users' names, each once.
   static func add(_ names: [String], application: String, in db: some StorageWork) throws -> [String] {
     let added: [String] = try db.change(
       """
@@ -33,12 +33,12 @@ extension User {
       ON CONFLICT (application, name) DO NOTHING RETURNING name
       """, application, names
     ).map { try $0.get("name") }
-    // By bytes, as the database compares them: to Swift, two spellings of one letter are equal.
+    // This compares bytes, as the database does: Swift treats two spellings of one letter as equal.
     let isNew = Set(added.map { Array($0.utf8) })
     return names.filter { isNew.contains(Array($0.utf8)) }
   }
 
-  /// Notes what people call users, in the place of what was noted.
+  /// Stores users' names for people, in place of earlier ones.
   static func note(_ names: [AddUsersRequest.Name], application: String, in db: some StorageWork) throws {
     for one in names {
       let text = one.text.isEmpty ? nil : one.text
@@ -50,7 +50,7 @@ extension User {
     }
   }
 
-  /// Removes those of these names that the application has, with phones and links, and closes their sessions.
+  /// Removes those of these users that the application has, with phones and links, and closes their sessions.
   ///
   /// - Returns: the sessions that were live.
   static func delete(

@@ -1,8 +1,8 @@
 import PostgreSQLLink
 
 extension AuditNote {
-  /// Says for one transaction whose its entries in the audit are; nil if nobody is known. The settings end with the
-  /// transaction, committed or not. It goes with the calls that open the transaction, and costs no round trip.
+  /// Sets the actor of one transaction's audit entries; nil if it is not known. The settings end with the transaction,
+  /// committed or not. The call is sent with those that open the transaction, without another round trip.
   var call: PostgreSQLCall? {
     guard act != nil || actor != nil else { return nil }
     return PostgreSQLCall(

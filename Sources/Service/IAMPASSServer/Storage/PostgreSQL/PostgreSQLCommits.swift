@@ -1,12 +1,12 @@
 import PostgreSQLLink
 
-/// Whether a write was committed whose answer was lost: said or not said, never both.
+/// Finds out whether a write was committed whose answer was lost.
 ///
-/// Each write that changes something stores a random id with its changes. A writer that had no answer stores the same
-/// id by a connection of its own. If that meets the id, the write was committed. If it does not, the write never will be:
-/// the id is taken. If the write is still going on, the server has the second one wait for the first one's end.
+/// Each write that changes something stores a random id with its changes. A writer without an answer stores the same id
+/// over another connection. If the id is already there, the write was committed. If it is not, the write can no longer
+/// be committed, because the id is now taken. If the write is still running, the second one waits for its end.
 enum PostgreSQLCommits {
-  /// Seconds for which ids are kept: a writer asks within some seconds.
+  /// How long ids are kept, in seconds. A writer asks within some seconds.
   private static let lifetime: Int64 = 86_400
 
   static func note(_ id: String, at now: UnixTime) -> PostgreSQLCall {
@@ -14,7 +14,7 @@ enum PostgreSQLCommits {
       "INSERT INTO committed_write (id, written_at) VALUES ($1, $2)", .text(id), .integer(now.milliseconds))
   }
 
-  /// - Throws: ``PostgreSQLError`` if the database does not say.
+  /// - Throws: ``PostgreSQLError`` if the database does not answer.
   static func has(_ id: String, at now: UnixTime, in connection: PostgreSQLConnection) throws -> Bool {
     let taken = try connection.run([
       PostgreSQLCall(
@@ -24,7 +24,7 @@ enum PostgreSQLCommits {
     return taken[0].isEmpty
   }
 
-  /// Forgets a portion.
+  /// Deletes a portion of old ids.
   ///
   /// - Returns: whether there may be more.
   static func prune(at now: UnixTime, in db: PostgreSQLWork) throws -> Bool {

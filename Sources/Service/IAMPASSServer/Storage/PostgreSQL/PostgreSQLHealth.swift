@@ -1,8 +1,8 @@
 import PostgreSQLLink
 import Synchronization
 
-/// Asks whether the database answers, by a connection that is kept for that alone. Those who ask while a check goes on
-/// share it: strangers who ask cost one check at a time, and keep no other waiting.
+/// Checks that the database answers, over a connection that is kept only for this. Callers during a check share its
+/// result. So strangers cause at most one check at a time, and other work does not wait.
 final class PostgreSQLHealth: Sendable {
   let pool: PostgreSQLPool
   private let current = Mutex<Task<Void, any Error>?>(nil)

@@ -1,27 +1,28 @@
 import PostgreSQLLink
 import Synchronization
 
-/// Notices that the database may lack what it knew before: a standby was promoted, or a copy was put back.
+/// Notices that the database may lack data that it had before: a standby was promoted, or a copy was restored.
 ///
-/// The database keeps where its history was written last: the number of its cluster, which a copy into another one has
-/// not; the cluster's timeline, which a promotion or a recovery to an earlier time ends; and the number of a table, which
-/// `pg_restore` makes again. If it is another place now, a higher epoch begins, as with SQLite's copies: see
-/// ``RestoredCopy``.
+/// The database stores where its history was last written. That is the id of its cluster, which differs after a copy
+/// into another cluster; the cluster's timeline, which a promotion or a recovery to an earlier time changes; and the
+/// number of a table, which `pg_restore` changes. If the place has changed, a higher epoch begins, as with SQLite's
+/// copies: see ``RestoredCopy``.
 ///
-/// A server looks at each new connection before it uses it, since a standby that was promoted, or a database that was
-/// put in another's place, is reached by new ones. It also looks each second: a pooler, or an address that takes a
-/// standby, may have kept a connection over the promotion.
+/// A server checks each new connection before it uses it: a promoted standby, or a replaced database, is reached over
+/// new connections. It also checks each second, because a pooler, or an address with a standby, may keep a connection
+/// over the promotion.
 final class PostgreSQLHistory: Sendable {
   private struct State {
-    /// Nil: nobody looks yet. A command is over before it matters, and a database that is being moved is not changed.
+    /// Nil: connections are not checked yet. Commands do not need it, and a database that is being moved must not be
+    /// changed.
     var clock: StorageClock?
     var hasBegun = false
   }
 
   private let state = Mutex(State())
 
-  /// The place where the history is written now, and the one that is kept. No place is known of a standby, which nothing
-  /// can be written to. `pg_control_checkpoint()` would say the timeline only after the next checkpoint.
+  /// The present place of the history, and the stored one. A standby has no place, because it cannot be written to.
+  /// `pg_control_checkpoint()` would show the timeline only after the next checkpoint.
   private static let look = PostgreSQLCall(
     """
     SELECT CASE WHEN pg_is_in_recovery() THEN NULL ELSE
@@ -31,10 +32,10 @@ final class PostgreSQLHistory: Sendable {
       (SELECT place FROM history_place) AS kept
     """)
 
-  /// From now on each new connection is looked at.
+  /// Checks each new connection from now on.
   func watch(by clock: StorageClock) { state.withLock { $0.clock = clock } }
 
-  /// Whether an epoch began here since this was asked last.
+  /// Whether this server has begun an epoch since the last call.
   func takeBeginning() -> Bool {
     state.withLock { state in
       defer { state.hasBegun = false }
@@ -42,7 +43,7 @@ final class PostgreSQLHistory: Sendable {
     }
   }
 
-  /// Begins an epoch if the history goes on at another place. Nobody may be told anything before.
+  /// Begins an epoch if the place of the history has changed. No reply may be sent before.
   ///
   /// - Throws: ``StorageError`` with `clockBehindCopy`, and ``PostgreSQLError``: then the connection must not be used.
   func check(_ connection: PostgreSQLConnection) throws {
@@ -80,8 +81,8 @@ final class PostgreSQLHistory: Sendable {
 }
 
 extension PostgreSQLStorage {
-  /// Whether the history went on at another place since a server looked last; to be called once, before the first request.
-  /// From then on each new connection is looked at.
+  /// Whether the place of the history has changed since a server last checked it. Call it once, before the first
+  /// request. It then checks each new connection.
   ///
   /// - Throws: ``StorageError``.
   public func beginWithCopy() throws -> Bool {

@@ -1,23 +1,23 @@
 import IAMPASSProtocol
 import PostgreSQLLink
 
-/// Which of several servers keeps house: the one that a row names.
+/// Decides which of several servers does the housekeeping: the one that a row names.
 ///
-/// A server takes the row if it has an advisory lock, which ends with the connection of a server that is killed. It also
-/// takes the row if nobody renewed it for a minute: a process that is stopped keeps its connection and its lock. When that
-/// process goes on, its transactions find another server's name, and change nothing.
+/// A server takes the row if it has an advisory lock, which ends with the connection of a server that is killed. It
+/// also takes the row if it was not renewed for a minute: a stopped process keeps its connection and its lock. When
+/// that process goes on, its transactions find another server's name, and change nothing.
 final class PostgreSQLHouse: Sendable {
-  /// Milliseconds after which a row that nobody renews is anyone's.
+  /// The age in milliseconds from which any server may take a row.
   private static let patience: Int64 = 60_000
 
-  /// This server, among those on the database.
+  /// This server's name among those on the database.
   private let server: String
 
   init() throws { server = try RandomValue.identifier() }
 
-  /// Whether this server keeps house. To be asked each second, which renews the row.
+  /// Whether this server does the housekeeping. Call it each second, because it renews the row.
   ///
-  /// - Parameter hasLock: whether `connection` has the lock, which is its own until it ends.
+  /// - Parameter hasLock: whether `connection` has the lock, which it holds until it ends.
   func keeps(by connection: PostgreSQLConnection, hasLock: inout Bool) throws -> Bool {
     if !hasLock { hasLock = try Self.takesLock(connection) }
     let now = try connection.unixMilliseconds()
@@ -26,14 +26,14 @@ final class PostgreSQLHouse: Sendable {
     return try takes(by: connection, at: now, hasLock: hasLock)
   }
 
-  /// Keeps another server from taking the house until the transaction is over.
+  /// Keeps another server from taking over until the transaction is over.
   ///
   /// - Throws: ``HouseTaken``.
   func check(in db: PostgreSQLWork) throws {
     guard try db.has("SELECT 1 FROM housekeeper WHERE server = $1 FOR KEY SHARE", server) else { throw HouseTaken() }
   }
 
-  /// The server asks a connection that is silent whether it still is there: see PostgreSQLBounds.
+  /// Tries to take the lock. The server checks silent connections, and frees their locks: see PostgreSQLBounds.
   private static func takesLock(_ connection: PostgreSQLConnection) throws -> Bool {
     let take = PostgreSQLCall(
       "SELECT pg_try_advisory_lock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS taken")
@@ -48,7 +48,7 @@ final class PostgreSQLHouse: Sendable {
     return try !connection.run([renew])[0].isEmpty
   }
 
-  /// A row of the future is one of a clock that was wrong.
+  /// Whether the row was recently renewed. A row from the future is by a wrong clock, and does not count.
   private static func isRenewed(by connection: PostgreSQLConnection, at now: Int64) throws -> Bool {
     let look = PostgreSQLCall(
       "SELECT 1::int8 FROM housekeeper WHERE abs($1 - renewed_at) <= $2", .integer(now), .integer(patience))

@@ -36,8 +36,8 @@ extension PostgreSQLStorage: SharedLimits {
     return try row.get("is_too_fast")
   }
 
-  /// Each statement by itself: counters change at any moment, which would undo a serializable transaction. A row that
-  /// is just being counted is left for the next time.
+  /// Deletes old counters, each statement in its own transaction: counters change at any moment, which would undo a
+  /// serializable transaction. A locked row is left for the next time.
   func forgetLimits(at now: UnixTime) async throws {
     _ = try await commitAlone(
       .writing,

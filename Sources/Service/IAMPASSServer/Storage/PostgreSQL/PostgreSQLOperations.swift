@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 import PostgreSQLLink
 
-/// What a database of several servers does in another way than one file.
+/// The operations that differ for a database of several servers.
 extension PostgreSQLStorage: StorageEngine, ServiceEngine {
   func trouble(behind error: any Error) -> StorageTrouble {
     switch error {
@@ -16,7 +16,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     try await write { try HostCredential.use(credential, at: now, in: $0) }
   }
 
-  /// Its commits wait for no standby: one that is lost would keep waiting whoever signs a request or stores something.
+  /// Its commits do not wait for a standby: a lost standby would delay signed requests and writers.
   func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
     switch kind {
     case .nonces:
@@ -36,7 +36,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
 
   func answer() async throws { try await health.check() }
 
-  /// The settings of the server that break what a commit promises. They cannot be changed for one connection.
+  /// Settings of the server that break a commit's promise. They cannot be changed for one connection.
   public func problems() async throws -> [String] {
     try await read { db in
       let off = try db.all(

@@ -2,11 +2,11 @@ import NIOPosix
 import PostgreSQLLink
 import Synchronization
 
-/// Listens to what the triggers of the table `session` say, by a connection of its own.
+/// Listens to notifications of the triggers of the table `session`, over its own connection.
 ///
-/// Each message has the history's counter, and messages come in the order of commits. Each second the counter is looked
-/// at: if it was ahead a second ago of what came since, a message was lost. A new connection may have missed anything.
-/// Each second also the tables are looked at, which a newer server may have changed.
+/// Each message has the history's counter, and messages come in the order of commits. Each second the counter is read:
+/// if it was ahead of the messages a second ago, a message was lost. A new connection may have missed any message. Each
+/// second the tables are also checked, because a newer server may have changed them.
 final class PostgreSQLOthers: OtherServers {
   private static let sweepTime = Duration.seconds(1)
 

@@ -4,19 +4,19 @@ import Synchronization
 
 /// Connections to one database, each lent to one operation at a time.
 final class PostgreSQLPool: Sendable {
-  /// What an operation does. Each kind has places of its own, so that none waits behind another kind.
+  /// The kinds of operations. Each kind has its own places, so that it does not wait for another kind.
   enum Kind: CaseIterable, Sendable {
     case reading
-    /// A transaction under the lock that all servers share: it waits for its turn in its thread.
+    /// A transaction under the lock that all servers share: it waits for the lock in its thread.
     case writing
-    /// Nonces are spent: each signed request needs it, also one that only reads.
+    /// Spending nonces. Each signed request needs it, even one that only reads.
     case spending
     /// One statement on counters that all servers share.
     case counting
-    /// A health check, which must not wait behind the work whose health it tells.
+    /// A health check, which must not wait behind the work that it checks.
     case checking
 
-    /// How many operations of a kind ask a database at the same time at most. Further ones wait for their turn.
+    /// The most operations of a kind at the same time. Further ones wait for their turn.
     fileprivate var places: Int {
       switch self {
       case .reading: 6
@@ -39,15 +39,16 @@ final class PostgreSQLPool: Sendable {
     }
   }
 
-  /// How many transactions spend nonces at the same time.
+  /// The number of transactions that spend nonces at the same time.
   static let spendingTurns = 2
-  /// How many operations of all kinds ask a database at the same time.
+  /// The most operations of all kinds at the same time.
   static let width = Kind.allCases.reduce(0) { $0 + $1.places }
-  /// A client that has waited for so long asks again: what is done then is done for nobody.
+  /// How long an operation waits by default. A client that has waited this long asks again, and a later result would
+  /// not be used.
   static let usualPatience = Duration.seconds(2)
 
-  /// libpq waits in the thread that asks. Swift's own threads must not be kept waiting: these are the service's. There is one
-  /// for each place, so that whoever has a place waits for no thread.
+  /// libpq blocks the calling thread, and Swift's own threads must not be blocked. So the service has its own threads,
+  /// one for each place.
   private static let threads: NIOThreadPool = {
     let threads = NIOThreadPool(numberOfThreads: width)
     threads.start()
@@ -61,20 +62,20 @@ final class PostgreSQLPool: Sendable {
   }
 
   private let address: PostgreSQLAddress
-  /// The database's clock, which each new connection is asked for.
+  /// The database's clock, which is read over each new connection.
   private let time: PostgreSQLTime
-  /// What each new connection is looked at for.
+  /// The check of each new connection.
   let history = PostgreSQLHistory()
   private let idle = Mutex(Idle())
   private let lastHost = LastHost()
   private let places: [Kind: WaitingPlaces]
   let load: StorageLoad
-  /// How often its operations have waited for the database's answers.
+  /// How often its operations have waited for answers of the database.
   let roundTrips = Atomic<Int>(0)
 
   /// - Parameters:
-  ///   - patience: how long an operation waits for its turn at most.
-  ///   - load: notes how long they wait.
+  ///   - patience: the longest time that an operation waits for its turn.
+  ///   - load: counts the waits.
   init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, patience: Duration, load: StorageLoad) {
     self.address = address
     self.time = time
@@ -85,16 +86,16 @@ final class PostgreSQLPool: Sendable {
       })
   }
 
-  /// How many connections are kept that are not lent.
+  /// The number of idle connections.
   var idleCount: Int { idle.withLock(\.connections.count) }
 
-  /// How many operations of a kind wait for their turn.
+  /// The number of operations of a kind that wait for their turn.
   func waiting(_ kind: Kind) -> Int { places[kind]?.waiting ?? 0 }
 
-  /// Does `work` in a thread that may wait, once there is a place for its kind.
+  /// Runs `work` in a thread that may block, once there is a place for its kind.
   ///
-  /// - Throws: what `work` throws. Without doing it: ``StorageBusy`` if it waited too long for its turn, and
-  ///   `CancellationError` if the task was cancelled meanwhile. Once begun, it is done to its end.
+  /// - Throws: the errors of `work`. If `work` was not begun: ``StorageBusy`` if it waited too long for its turn, and
+  ///   `CancellationError` if the task was cancelled. Once begun, it runs to its end.
   func inThread<Value: Sendable>(
     _ kind: Kind, _ work: @escaping @Sendable (PostgreSQLPool) throws -> Value
   ) async throws -> Value {
@@ -104,9 +105,9 @@ final class PostgreSQLPool: Sendable {
     return try await Self.threads.runIfActive { try work(self) }
   }
 
-  /// Lends a connection to `work`. It comes back without a transaction; a connection that was lost does not come back.
+  /// Lends a connection to `work`. It must come back without a transaction. A lost connection is dropped.
   ///
-  /// - Parameter isNew: no idle connection will do: all of them are closed.
+  /// - Parameter isNew: whether to close all idle connections and make a new one.
   func lend<Value>(new isNew: Bool = false, _ work: (PostgreSQLConnection) throws -> Value) throws -> Value {
     if isNew { closeAll() }
     let connection = try take() ?? connected()
@@ -114,18 +115,18 @@ final class PostgreSQLPool: Sendable {
     defer {
       connection.rollBack()
       roundTrips.add(connection.roundTrips - before, ordering: .relaxed)
-      // What ended one connection has probably ended the others.
+      // If one connection has ended, the others probably have too.
       if connection.isOpen { keep(connection) } else { closeAll() }
     }
     return try work(connection)
   }
 
-  /// Closes all connections that are not lent.
+  /// Closes all idle connections.
   func closeAll() { idle.withLock { $0.connections = [] } }
 
   private func take() -> PostgreSQLConnection? {
     while let connection = idle.withLock({ Taken(connection: $0.connections.popLast()) }).connection {
-      // A server that was restarted has said so.
+      // A restarted server has closed its connections.
       if connection.isAlive { return connection }
     }
     return nil
@@ -141,12 +142,12 @@ final class PostgreSQLPool: Sendable {
     }
   }
 
-  /// A new connection. What the database's administrator chose for all programs must not change what is promised here.
+  /// Makes a new connection. Settings of the database's administrator must not weaken the promises made here.
   func connected() throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(to: address, last: lastHost)
     try connection.run([
       PostgreSQLCall("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"),
-      // A commit is on the disk when it is answered. Stronger choices are left alone.
+      // A commit must be on the disk when it is answered. Stronger settings stay.
       PostgreSQLCall(
         """
         SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'

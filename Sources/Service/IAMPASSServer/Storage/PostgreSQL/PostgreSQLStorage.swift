@@ -4,53 +4,53 @@ import PostgreSQLLink
 /// ``ServiceStorage`` in a PostgreSQL database. Several servers may work on one database.
 ///
 /// **Writes** come one after another: each first locks the empty table `write_turn`. The lock comes before the
-/// transaction's snapshot, so that the transaction sees what the one before it stored. They are serializable all the
-/// same, for whatever changes rows without that lock: nonces, and an administrator's own statements.
+/// transaction's snapshot, so that the transaction sees the changes of the one before it. They are also serializable,
+/// because nonces and an administrator's own statements change rows without that lock.
 ///
-/// **Again.** Nothing is stored if another transaction came between (40001, 40P01), if another server changed the tables
-/// (0A000), or if the connection ended before the commit was sent. Then the whole operation is done again, a few times at
-/// most. If the commit was sent and not answered, ``PostgreSQLCommits`` finds out. If that fails, too, the operation
-/// throws.
+/// **Repetition.** Nothing is stored if there was a conflict with another transaction (40001, 40P01), if another server
+/// changed the tables (0A000), or if the connection ended before the commit was sent. Then the whole operation is
+/// repeated, a few times at most. If the commit was sent but not answered, ``PostgreSQLCommits`` finds out. If that
+/// fails too, the operation throws.
 ///
-/// **Waits.** A statement ends after 5 s, the wait for a lock after 3 s, an answer that does not come after 7 s. An
-/// operation that had no turn within 2 s is refused without being begun. Reads, writes, nonces, counters and health
-/// checks have turns of their own: see ``PostgreSQLPool/Kind``.
+/// **Waits.** A statement may take 5 s, the wait for a lock 3 s, and the wait for an answer 7 s. An operation without a
+/// turn within 2 s is refused before it begins. Reads, writes, nonces, counters and health checks have separate turns:
+/// see ``PostgreSQLPool/Kind``.
 public struct PostgreSQLStorage: Sendable {
   let pool: PostgreSQLPool
   let health: PostgreSQLHealth
-  /// Without a password.
+  /// The database's address, without a password.
   let url: String
-  /// What is to be told of its failures.
+  /// Decides which of its failures are logged.
   let alarm = StorageAlarm()
   let load = StorageLoad(StorageLoad.Kind.allCases, hasLock: true)
   public let clock: StorageClock
   let spendings: WaitingSpendings
   let sessionKeys = KnownSessionKeys()
-  /// What the other servers do.
+  /// News of other servers.
   let others: (any OtherServers)?
   private let house: PostgreSQLHouse
-  /// The names of the migrations that this opening has brought.
+  /// The names of the migrations that were done at this opening.
   let changes: [String]
 
-  /// Connects to the database that a service already has, if its tables are this program's. See ``init(url:clocks:)``.
+  /// Connects to an existing database of a service, if its tables are this program's. See ``init(url:clocks:)``.
   public init(existing url: String, clocks: MachineClocks? = nil) throws {
     try self.init(url: url, clocks: clocks, isMoving: false, mayChangeForm: false)
   }
 
-  /// Connects to the database, and brings its tables up to date.
+  /// Connects to the database, and migrates its tables.
   ///
   /// - Parameters:
   ///   - url: `postgresql://…`, without a password.
-  ///   - clocks: nil: the database's; others in tests.
+  ///   - clocks: nil: the database's clocks. Tests give others.
   /// - Throws: ``StorageError``.
   public init(url: String, clocks: MachineClocks? = nil) throws {
     try self.init(url: url, clocks: clocks, isMoving: false)
   }
 
   /// - Parameters:
-  ///   - isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
-  ///   - mayChangeForm: brings its tables up to date. Otherwise an older form is refused.
-  ///   - patience: how long an operation waits for its turn at most.
+  ///   - isMoving: also opens a database that is being or was moved, and then does not change it.
+  ///   - mayChangeForm: migrates its tables. Otherwise an older form is refused.
+  ///   - patience: the longest time that an operation waits for its turn.
   init(
     url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayChangeForm: Bool = true,
     patience: Duration = PostgreSQLPool.usualPatience
@@ -70,7 +70,7 @@ public struct PostgreSQLStorage: Sendable {
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
         if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
-        // All this comes before the first change. What has another encoding can be moved away.
+        // All this comes before the first change. A database with another encoding can still be moved away.
         if !isMoving || mayChangeForm { try PostgreSQLSchema.requireUnicode(connection, url) }
         if mark == nil, !mayChangeForm, let refusal = try PostgreSQLSchema.form(of: connection).refusal(of: url) {
           throw refusal
@@ -86,7 +86,7 @@ public struct PostgreSQLStorage: Sendable {
     }
   }
 
-  /// Another server may have done it meanwhile: then nothing is lost.
+  /// Stores the first time. Another server may have done it meanwhile, which is harmless.
   private func keepFirstTime(unlessAfter stored: StorageClock.Anchor?) throws {
     try pool.write(at: clock.now(), waitsForDisk: true) { [clock] db in
       guard try StorageClock.stored(in: db) == stored else { return }
@@ -100,9 +100,9 @@ public struct PostgreSQLStorage: Sendable {
     try await write(waitsForDisk: true, nil, work)
   }
 
-  /// A ``note(_:)`` that locks a table further.
+  /// A ``note(_:)`` that also locks a table.
   ///
-  /// - Parameter lock: comes before the first look at anything.
+  /// - Parameter lock: the lock, which comes before the transaction's snapshot.
   func note<Value: Sendable>(
     locking lock: StaticString, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
   ) async throws -> Value {
@@ -120,7 +120,7 @@ public struct PostgreSQLStorage: Sendable {
   ) async throws -> Value {
     let note = AuditNote.current
     let house = HouseDuty.isOn ? house : nil
-    // A client that goes away must not undo what is half done.
+    // A client that goes away must not cancel a running operation.
     return try await Task.detached { [pool, alarm, clock] in
       try await pool.inThread(.writing) { pool in
         let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock, note) { db in
@@ -134,7 +134,7 @@ public struct PostgreSQLStorage: Sendable {
     }.value
   }
 
-  /// One statement that changes something by itself.
+  /// Runs one statement in its own transaction.
   func commitAlone(_ kind: PostgreSQLPool.Kind, _ call: PostgreSQLCall) async throws -> [PostgreSQLRow] {
     try await Task.detached { [pool, alarm] in
       try await pool.inThread(kind) { pool in
@@ -177,19 +177,19 @@ public struct PostgreSQLStorage: Sendable {
 extension PostgreSQLPool {
   private static let greatestAttempts = 6
 
-  /// What a write returned, and whether it changed something.
+  /// The result of a write, and whether it made a change.
   struct Written<Value> {
     let value: Value
     let hasChanged: Bool
   }
 
-  /// Has `work` done on a connection, and again after what passes.
+  /// Runs `work` on a connection, and repeats it after a passing failure.
   func again<Value>(_ work: (PostgreSQLConnection) throws -> Value) throws -> Value {
     var isNew = false
     for _ in 1..<Self.greatestAttempts {
       do { return try lend(new: isNew, work) } catch let error as PostgreSQLError where error.isPassing {
         load.repeats.add()
-        // A statement that was prepared before the tables changed would be refused for ever.
+        // A statement that was prepared before the tables changed would always be refused.
         isNew = error.code == .refused(sqlState: "0A000")
       }
     }
@@ -214,7 +214,7 @@ extension PostgreSQLPool {
           }
         }
       } catch let error as PostgreSQLError where error.code == .commitUnanswered {
-        // If nobody says whether it was committed, nobody may be told that it was, or that it was not.
+        // If it is not known whether it was committed, no reply may claim either.
         let wasCommitted: Bool
         do { wasCommitted = try lend(new: true) { try PostgreSQLCommits.has(id, at: now, in: $0) } } catch {
           throw PostgreSQLError(.commitUnanswered, detail: "\(error)")
@@ -246,7 +246,7 @@ extension PostgreSQLPool {
     if let lock { calls.append(PostgreSQLCall(lock)) }
     // What follows takes a snapshot.
     if let call = note.call { calls.append(call) }
-    // The last of the opening: see ``PostgreSQLWork/init(_:opening:lock:)``.
+    // The last call of the opening: see ``PostgreSQLWork/init(_:opening:lock:)``.
     calls.append(
       PostgreSQLCall("SELECT (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint AS waited"))
     return calls

@@ -3,31 +3,31 @@ import Synchronization
 
 /// The database's clock: all servers on one database have the same time, whatever their own clocks say.
 ///
-/// Between two looks at it, time passes by the boot clock of this machine.
+/// Between two readings, this computer's boot clock is used.
 ///
-/// **Service time** never goes back: if the database's clock is set back, it stands still until the clock has come to it
-/// again. **The wall clock** follows each step, forward and back: by it, clients' time stamps are judged, and a clock
-/// that was wrong for a moment must not refuse them afterwards.
+/// **Service time** never goes back: if the database's clock is set back, it stands still until the clock has caught
+/// up. **The wall clock** follows each step, forward and back. Clients' time stamps are compared with it, so it must
+/// recover at once after a wrong clock is corrected.
 final class PostgreSQLTime: Sendable {
-  /// Milliseconds from which on a step of the clock is told.
+  /// The least step of the clock that is logged, in milliseconds.
   static let toldStep: Int64 = 2_000
-  /// Steps that are kept until they are told, at most.
+  /// The most steps that are kept until they are logged.
   private static let greatestUntold = 8
 
   private struct State {
-    /// What this machine's clock is behind the database's, in milliseconds; nil: not measured yet.
+    /// How far this computer's clock is behind the database's, in milliseconds; nil if it was not measured yet.
     var ahead: Int64?
     var last: Int64 = .min
     var untoldSteps: [Int64] = []
   }
 
   private let state = Mutex(State())
-  /// Milliseconds that nobody can set.
+  /// The boot clock in milliseconds, which cannot be set.
   private let sinceBoot: @Sendable () -> Int64
 
   init(sinceBoot: @escaping @Sendable () -> Int64 = MachineClocks.system.sinceBoot) { self.sinceBoot = sinceBoot }
 
-  /// For ``StorageClock``. The clock of a database has no boots: its wall clock is the only clock.
+  /// The clocks for ``StorageClock``. A database has no boot clock, only a wall clock.
   var clocks: MachineClocks {
     MachineClocks(
       bootID: { "postgresql" }, sinceBoot: { self.look().service },
@@ -38,7 +38,7 @@ final class PostgreSQLTime: Sendable {
       })
   }
 
-  /// Unix milliseconds, both of one moment.
+  /// Both times of one moment, in Unix milliseconds.
   private func look() -> (service: Int64, wall: Int64) {
     let own = sinceBoot()
     return state.withLock { state in
@@ -48,7 +48,7 @@ final class PostgreSQLTime: Sendable {
     }
   }
 
-  /// Looks at the database's clock. A difference that the way there and back explains is not followed.
+  /// Reads the database's clock. A difference that the round trip explains is ignored.
   func measure(_ database: some DatabaseClock) throws {
     let before = sinceBoot()
     let time = try database.unixMilliseconds()
@@ -67,7 +67,7 @@ final class PostgreSQLTime: Sendable {
     }
   }
 
-  /// Milliseconds of each step of the clock that is worth a line in the log; each is said once.
+  /// The steps of the clock to log, in milliseconds. Each is returned once.
   func takeSteps() -> [Int64] {
     state.withLock { state in
       defer { state.untoldSteps = [] }
@@ -76,7 +76,7 @@ final class PostgreSQLTime: Sendable {
   }
 }
 
-/// What says what time it is at the database.
+/// Gives the database's time.
 protocol DatabaseClock {
   /// Unix milliseconds.
   func unixMilliseconds() throws -> Int64

@@ -5,10 +5,10 @@ extension StorageTrouble {
     switch error.code {
     case .notConnected, .connectionLost, .timedOut, .commitUnanswered: self = .unreachable
     case .refused where error.isReadOnly: self = .unreachable
-    // PostgreSQL's manual, appendix A: a full disk, a lock or a statement that took too long, a damaged file.
+    // See PostgreSQL's manual, appendix A: a full disk, a lock or a statement that took too long, a damaged file.
     case .refused(sqlState: "53100"): self = .full
     case .refused(sqlState: "55P03"), .refused(sqlState: "57014"): self = .locked
-    // Our own: see the migration `moves`.
+    // This is our own code: see the migration `moves`.
     case .refused(sqlState: "55IPM"): self = .moved
     case .refused(sqlState: "XX001"), .refused(sqlState: "XX002"): self = .damaged
     case .refused, .addressInvalid, .passwordInAddress, .sessionsShared, .rolledBack, .answerInvalid: self = .other
@@ -17,8 +17,8 @@ extension StorageTrouble {
 }
 
 extension PostgreSQLError {
-  /// Another transaction came between, another server changed the tables, or the database's server takes no writes any
-  /// more. Nothing was stored, and the whole operation can be done again.
+  /// Whether the operation can be repeated, because nothing was stored: there was a conflict, another server changed
+  /// the tables, or the database's server does not take writes any more.
   var isPassing: Bool {
     switch code {
     case .refused where isReadOnly: true
@@ -33,8 +33,8 @@ extension StorageError {
     switch error.code {
     case .addressInvalid: self.init(.addressInvalid, detail: error.detail)
     case .passwordInAddress: self.init(.passwordInAddress)
-    // The names of prepared statements are a session's own (PostgreSQL's manual, appendix A): somebody else's is in use, or
-    // ours went with another session.
+    // Prepared statements belong to a session (PostgreSQL's manual, appendix A). Another client uses our session's
+    // name, or ours is in another session.
     case .sessionsShared, .refused(sqlState: "42P05"), .refused(sqlState: "26000"):
       self.init(.databaseSessionsShared, path: url)
     default: self.init(.databaseNotReached, path: url, detail: error.told)
@@ -43,7 +43,7 @@ extension StorageError {
 }
 
 extension PostgreSQLError {
-  /// In one line.
+  /// The error in one line.
   var told: String {
     let detail = detail.split(whereSeparator: \.isNewline).map { $0.trimmed }.joined(separator: " ")
     return detail.isEmpty ? "\(code)" : detail

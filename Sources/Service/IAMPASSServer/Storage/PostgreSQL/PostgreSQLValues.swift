@@ -23,7 +23,7 @@ extension PostgreSQLRow: StorageRow {
 
   private func place(of column: String) throws -> Int { try known(index(of: column), column) }
 
-  /// - Throws: ``DamagedRow`` for nil: the table does not allow it.
+  /// - Throws: ``DamagedRow`` for nil, which the table does not allow.
   private func known<Value>(_ value: Value?, _ column: String) throws -> Value {
     guard let value else { throw DamagedRow(column: column) }
     return value

@@ -1,25 +1,25 @@
 import PostgreSQLLink
 
-/// What an operation does in its one transaction.
+/// The statements of an operation in its one transaction.
 ///
-/// A change that returns nothing is sent with the next question, or with the commit, and questions are asked together by
-/// ``ahead(_:)``: most operations take two round trips. What the server then refuses fails the whole transaction.
+/// A change that returns nothing is sent with the next question, or with the commit, and questions are asked together
+/// by ``ahead(_:)``: most operations take two round trips. A refused statement fails the whole transaction.
 public final class PostgreSQLWork: StorageWork {
   private let connection: PostgreSQLConnection
   private var unsent: [PostgreSQLCall]
-  /// Whether there is something to commit.
+  /// Whether there is a change to commit.
   private(set) var hasChanged = false
-  /// Notes how long the opening took; nil once it is noted.
+  /// Counts the duration of the opening; nil once it was counted.
   private var lock: Histogram?
   private let openingCount: Int
   /// The questions of ``ahead(_:)`` while they are collected.
   private var collected: [PostgreSQLCall]?
-  /// What was asked ahead, since the last change.
+  /// The answers of ``ahead(_:)`` since the last change.
   private var answers: [PostgreSQLCall: [PostgreSQLRow]] = [:]
 
   /// - Parameters:
-  ///   - opening: what begins the transaction; sent with the first question.
-  ///   - lock: notes how long the opening waited for locks. Its last call asks how many microseconds that were.
+  ///   - opening: the calls that begin the transaction. They are sent with the first question.
+  ///   - lock: counts how long the opening waited for locks. Its last call asks for these microseconds.
   init(_ connection: PostgreSQLConnection, opening: [PostgreSQLCall] = [], lock: Histogram? = nil) {
     self.connection = connection
     self.lock = lock
@@ -27,7 +27,7 @@ public final class PostgreSQLWork: StorageWork {
     openingCount = opening.count
   }
 
-  /// Begins what sees one state of the database, and changes nothing.
+  /// Begins a read-only transaction with one consistent view.
   static let viewing = PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
 
   /// One consistent view, which ends by ``leave()``.
@@ -74,17 +74,17 @@ public final class PostgreSQLWork: StorageWork {
     keep(try send(calls), to: calls)
   }
 
-  /// What of these questions is not answered yet, each once.
+  /// Those of these questions that are not answered yet, each once.
   func collect(_ questions: (PostgreSQLWork) throws -> Void) -> [PostgreSQLCall] {
     collected = []
-    // What fails without answers is asked with them again.
+    // A question that fails without answers is asked again once they are known.
     try? questions(self)
     var known = Set(answers.keys)
     defer { collected = nil }
     return (collected ?? []).filter { known.insert($0).inserted }
   }
 
-  /// - Parameter rows: of each of these questions, as this transaction sees them.
+  /// - Parameter rows: the rows of each of these questions, as this transaction sees them.
   func keep(_ rows: [[PostgreSQLRow]], to calls: [PostgreSQLCall]) {
     for (call, rows) in zip(calls, rows) { answers[call] = rows }
   }
@@ -98,20 +98,20 @@ public final class PostgreSQLWork: StorageWork {
     return try row.get("size")
   }
 
-  /// Ends the transaction, which changed something, by these last calls and the commit.
+  /// Ends a transaction with changes, by this last call and the commit.
   func commit(after last: PostgreSQLCall) throws {
     defer { unsent = [] }
     noteLock(try connection.commit(after: unsent + [last]))
   }
 
-  /// Ends the transaction, which changed nothing. It may fail yet: what it read may not go together with what others did.
+  /// Ends a transaction without changes. It may still fail, if its reads conflict with other transactions.
   func end() throws {
-    // Nothing was asked: there is no transaction.
+    // No question was asked, so there is no transaction.
     guard connection.isInTransaction else { return }
     _ = try send(PostgreSQLCall("COMMIT"))
   }
 
-  /// Ends the transaction, which was read-only and of one view: nothing can fail.
+  /// Ends a read-only transaction of one view, which cannot fail.
   func leave() { connection.leave() }
 
   private func add(_ sql: StaticString, _ values: [any StorableValue]) throws {
@@ -120,11 +120,11 @@ public final class PostgreSQLWork: StorageWork {
     unsent.append(PostgreSQLCall(sql, values.map(PostgreSQLValue.init)))
   }
 
-  /// Nothing is changed by a list of questions: it would be changed twice.
+  /// A list of questions must not make changes: they would be made twice.
   private func requireOpen() throws { if collected != nil { throw ChangeAhead() } }
 
   private func ask(_ sql: StaticString, _ values: [PostgreSQLValue]) throws -> [PostgreSQLRow] {
-    // Questions compare texts for equality alone, and PostgreSQL's texts have no NUL: no row can match.
+    // Questions compare texts only for equality, and PostgreSQL's texts have no NUL, so no row can match.
     guard !values.contains(where: \.hasNUL) else { return [] }
     let call = PostgreSQLCall(sql, values)
     if let known = answers[call] { return known }
@@ -132,7 +132,7 @@ public final class PostgreSQLWork: StorageWork {
     return try send(call)
   }
 
-  /// - Parameter answers: of the opening, and what was sent with it.
+  /// - Parameter answers: the answers of the opening, and of the calls sent with it.
   private func noteLock(_ answers: [[PostgreSQLRow]]) {
     guard let lock, openingCount > 0, answers.count >= openingCount else { return }
     self.lock = nil

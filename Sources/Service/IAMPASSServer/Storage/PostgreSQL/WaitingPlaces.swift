@@ -1,6 +1,6 @@
 import Synchronization
 
-/// A few places at something slow, and those that wait for one: the first that came has the next.
+/// A few places for slow work, with a queue: the first that waits gets the next place.
 final class WaitingPlaces: Sendable {
   private struct Waiter {
     let number: Int
@@ -20,16 +20,16 @@ final class WaitingPlaces: Sendable {
   private let state: Mutex<State>
 
   /// - Parameters:
-  ///   - count: how many may be in at the same time.
-  ///   - patience: how long one waits at most.
-  ///   - queue: notes the waits.
+  ///   - count: the number of places.
+  ///   - patience: the longest wait.
+  ///   - queue: counts the waits.
   init(_ count: Int, patience: Duration, queue: StorageLoad.Queue = .init()) {
     self.patience = patience
     self.queue = queue
     state = Mutex(State(free: count))
   }
 
-  /// How many wait.
+  /// The number of waiting tasks.
   var waiting: Int { state.withLock(\.waiters.count) }
 
   /// Takes a place. ``leave()`` gives it back.
@@ -51,7 +51,7 @@ final class WaitingPlaces: Sendable {
         let (isIn, isToBeWatched) = take(number, continuation)
         if isIn { return continuation.resume() }
         if isToBeWatched { Task.detached { await self.watch() } }
-        // The handler came before there was something to drop.
+        // The cancellation handler ran before this waiter was added.
         if Task.isCancelled { drop(number) }
       }
     } onCancel: {
@@ -59,7 +59,7 @@ final class WaitingPlaces: Sendable {
     }
   }
 
-  /// Gives a place to the first that waits.
+  /// Gives the place to the first that waits.
   func leave() {
     let next = state.withLock { state -> Waiter? in
       guard !state.waiters.isEmpty else {
@@ -92,12 +92,12 @@ final class WaitingPlaces: Sendable {
     dropped?.continuation.resume(throwing: CancellationError())
   }
 
-  /// Refuses those that have waited too long, until nobody waits.
+  /// Refuses tasks that have waited too long, until none waits.
   private func watch() async {
     while let next = refuseOverdue(at: .now) { try? await Task.sleep(until: next, clock: .continuous) }
   }
 
-  /// - Returns: when the next one is overdue; nil: nobody waits.
+  /// - Returns: when the next one is overdue; nil if none waits.
   private func refuseOverdue(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     let (overdue, next) = state.withLock { state in
       let overdue = Array(state.waiters.prefix { $0.overdue <= now })

@@ -1,23 +1,23 @@
 import Glibc
 
-/// The mark of a service that has stopped in order: the file `clean-stop` beside the database.
+/// The mark of a clean stop of the service: the file `clean-stop` beside the database.
 ///
-/// It says what the database's file and its log were at that moment. So it does not count for a copy that was put back, nor for a file
-/// that anybody has written to since. A start removes it, so that a crash leaves none.
+/// It has the state of the database's file and its log at that moment. So it does not count for a restored copy, or for
+/// a file that was written to since. A start removes it, so that a crash leaves none.
 public struct CleanStop: Sendable {
-  /// Bytes. A mark is three numbers of each file.
+  /// The greatest size in bytes. A mark has three numbers for each file.
   private static let greatestSize = 256
 
   private let folder: String
 
-  /// - Parameter folder: the data directory.
+  /// - Parameter folder: the data folder.
   public init(folder: String) { self.folder = folder }
 
   private var path: String { folder + "/clean-stop" }
 
-  /// Takes the mark away; to be asked before the database is opened.
+  /// Removes the mark. Call it before the database is opened.
   ///
-  /// - Returns: whether the database is as a service left it that stopped in order.
+  /// - Returns: whether the database is unchanged since a clean stop.
   public func take() -> Bool {
     let (found, now) = (written, current)
     // A mark that stays would not match once the database has changed.
@@ -25,7 +25,7 @@ public struct CleanStop: Sendable {
     return found != nil && found == now
   }
 
-  /// Writes the mark; to be called once the database is closed. Without it, the next start checks the file first.
+  /// Writes the mark. Call it once the database is closed. Without it, the next start checks the file first.
   public func leave() {
     guard let now = current else { return }
     let partial = path + ".new"
@@ -49,7 +49,7 @@ public struct CleanStop: Sendable {
     return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
   }
 
-  /// Nil if there is no database.
+  /// The present state of the files; nil if there is no database.
   private var current: String? {
     guard let file = look(at: SQLiteStorage.fileName) else { return nil }
     return "\(file), \(look(at: SQLiteStorage.fileName + "-wal") ?? "no log")\n"

@@ -1,6 +1,6 @@
 import Glibc
 
-/// Makes names durable: those that were made, renamed or removed in a folder survive a power cut afterwards.
+/// Makes changes of a folder durable: names that were made, renamed or removed survive a power cut.
 enum FolderSync {
   /// - Returns: false with errno if that failed.
   static func flush(_ folder: String) -> Bool {

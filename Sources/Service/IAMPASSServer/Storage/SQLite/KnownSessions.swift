@@ -1,24 +1,24 @@
 import GRDB
 import Synchronization
 
-/// Sessions as they stand in the database, in memory: a client asks for the same one again and again.
+/// Copies of sessions in memory: clients ask for the same session repeatedly.
 ///
-/// Only the connection that writes uses them, in a transaction that holds the database's lock. So nobody changes a
-/// session meanwhile. What happened before is known by two marks: this process forgets all of them before each of its
-/// own changes, and SQLite counts the commits of every other connection (`PRAGMA data_version`).
+/// Only the connection that writes uses them, in a transaction that holds the database's lock, so a session cannot
+/// change meanwhile. Earlier changes are noticed in two ways: this process drops all copies before each of its own
+/// changes, and SQLite counts the commits of every other connection (`PRAGMA data_version`).
 final class KnownSessions: Sendable {
-  /// Each takes some kilobytes.
+  /// The most sessions. Each takes some kilobytes.
   static let greatestCount = 1_000
 
   private struct State {
-    /// SQLite's count; nil: nothing is known.
+    /// SQLite's count; nil if there are no copies.
     var version: Int64?
     var sessions: [String: ToldSession] = [:]
   }
 
   private let state = Mutex(State())
 
-  /// To be called before this process changes anything but nonces.
+  /// Drops all copies. Call it before this process changes anything but nonces.
   func forgetAll() {
     state.withLock { state in
       state.version = nil
@@ -26,7 +26,7 @@ final class KnownSessions: Sendable {
     }
   }
 
-  /// Forgets all if another process has committed anything. To be called in each transaction, after its first write.
+  /// Drops all copies if another process has committed. Call it in each transaction, after its first write.
   func follow(_ db: Database) throws {
     let version = try db.first("PRAGMA data_version").map { try $0.get("data_version") as Int64 }
     state.withLock { state in
@@ -35,7 +35,7 @@ final class KnownSessions: Sendable {
     }
   }
 
-  /// To be called after ``follow(_:)`` in the same transaction.
+  /// The session; nil if there is none. Call it after ``follow(_:)`` in the same transaction.
   func session(_ id: String, in db: Database) throws -> ToldSession? {
     if let known = state.withLock({ $0.version == nil ? nil : $0.sessions[id] }) { return known }
     let session = try Session.find(id: id, in: db).map { try ToldSession($0, in: db) }

@@ -1,7 +1,7 @@
 import GRDB
 import Synchronization
 
-/// Whether another process holds the database, as far as the writes have found out.
+/// Whether another process holds the database, as far as writes have noticed.
 final class LockWatch: Sendable {
   private let lastFailure = Mutex<ContinuousClock.Instant?>(nil)
 
@@ -14,7 +14,7 @@ final class LockWatch: Sendable {
     }
   }
 
-  /// Whether a write has failed since `arrival`, and that is so long ago.
+  /// Whether a write has failed since `arrival`, and `arrival` is at least `time` ago.
   func hasOutlasted(_ arrival: ContinuousClock.Instant, by time: Duration) -> Bool {
     guard let failure = lastFailure.withLock({ $0 }), failure >= arrival else { return false }
     return arrival.duration(to: .now) >= time

@@ -1,7 +1,7 @@
 import GRDB
 
 extension RestoredCopy {
-  /// Marks the database that is written as a copy.
+  /// Marks the database as a copy.
   static func mark(in db: Database) throws {
     try db.execute(sql: "INSERT INTO restored_copy DEFAULT VALUES")
   }
@@ -12,9 +12,9 @@ extension RestoredCopy {
 }
 
 extension SQLiteStorage {
-  /// Whether the database is a copy that no service has worked with before; to be asked once, before the first request.
+  /// Whether the database is a copy that no service has used before. Call it once, before the first request.
   public func beginWithCopy() async throws -> Bool {
-    // Nothing is written at other starts, which then wait for no other process.
+    // Other starts do not write, and so do not wait for another process.
     guard try await read(RestoredCopy.isNew) else { return false }
     let now = clock.wall()
     let made = clock.unixTime(of: clock.now())

@@ -1,7 +1,8 @@
 import GRDB
 
 extension AuditNote {
-  /// Does `work`. What it adds to the audit gets its actor in the same transaction: nothing is left for the next one.
+  /// Runs `work`, and sets the actor of its audit entries in the same transaction, so that no actor is left for the
+  /// next one.
   func does<Value>(_ work: (Database) throws -> Value, in db: Database) throws -> Value {
     if let seen = act?.seen { try seen.check(seen.subject.state(in: db)) }
     guard act != nil || actor != nil else { return try work(db) }

@@ -2,17 +2,17 @@ import GRDB
 import Glibc
 import IAMPASSProtocol
 
-/// Why there is no copy.
+/// Why a copy could not be made.
 public struct BackupError: Error, Sendable {
   public enum Code: Sendable {
-    /// Nothing is overwritten.
+    /// The file exists. It is not overwritten.
     case exists
     case notWritten
   }
 
   public let code: Code
   public let path: String
-  /// What the system or SQLite said.
+  /// The message of the system or SQLite.
   public let detail: String
 
   init(_ code: Code, _ path: String, _ detail: String = "") {
@@ -23,9 +23,9 @@ public struct BackupError: Error, Sendable {
 }
 
 extension SQLiteStorage {
-  /// Writes one consistent copy of everything to a new file, 0600, while the service may be running.
+  /// Writes one consistent copy of all data to a new file with mode 0600. The service may be running.
   ///
-  /// The file has its name only once it is whole and on disk, and the name is on disk when this returns.
+  /// The file gets its name only once it is complete and on the disk. The name is on the disk when this returns.
   public func backUp(to path: String) async throws {
     guard access(path, F_OK) != 0 else { throw BackupError(.exists, path) }
     let partial = path + ".partial-" + (try RandomValue.identifier())
@@ -42,7 +42,7 @@ extension SQLiteStorage {
       try copy.close()
     } catch { throw BackupError(.notWritten, path, "\(error)") }
     guard fsync(descriptor) == 0 else { throw BackupError(.notWritten, path, Self.systemError) }
-    // Unlike a renaming, this replaces nothing.
+    // Unlike rename(2), this does not replace a file.
     guard Glibc.link(partial, path) == 0 else {
       throw BackupError(errno == EEXIST ? .exists : .notWritten, path, Self.systemError)
     }

@@ -1,17 +1,17 @@
 import Synchronization
 
-/// PostgreSQL's statements in SQLite's words.
+/// Translates PostgreSQL's statements for SQLite.
 ///
-/// The tables are the same but for a few names: `user` is a function of PostgreSQL, and `number` takes the place of
-/// SQLite's rowid. An operation that uses anything further of PostgreSQL's has its word added here, or is an engine's own.
-/// No column of an answer may be called `number`: it would be called `rowid`.
+/// The tables are the same except for a few names: `user` is a function of PostgreSQL, and `number` replaces SQLite's
+/// rowid. If an operation needs more of PostgreSQL, its words are added here, or each engine has its own operation. A
+/// column of an answer must not be called `number`, because it would become `rowid`.
 enum SQLiteDialect {
   private static let words = [
     "app_user": "user", "user_id": "user", "number": "rowid",
     "greatest": "max", "least": "min", "strpos": "instr", "json_array_elements_text": "json_each",
   ]
 
-  /// The statements that were asked for, by their places in the program: there are some hundred.
+  /// The translated statements, by their addresses in the program. There are some hundred.
   private static let known = Mutex<[UInt: String]>([:])
 
   /// A statement; its parameters are `?1`, `?2`, and so on.
@@ -23,10 +23,10 @@ enum SQLiteDialect {
     return statement
   }
 
-  /// What an operation calls `column`.
+  /// The column's name in SQLite.
   static func column(_ column: String) -> String { column == "user_id" ? "user" : column }
 
-  /// The same with SQLite's words, its parameters, and its name of the order of bytes; without casts.
+  /// The statement with SQLite's words, parameters and collation by bytes, and without casts.
   static func translated(_ sql: String) -> String {
     var rest = sql[...]
     var statement = ""

@@ -1,7 +1,7 @@
 import GRDB
 import IAMPASSProtocol
 
-/// What one file has of its own, or does in another way than a database of several servers.
+/// The operations that differ for a database in one file.
 extension SQLiteStorage: StorageEngine, ServiceEngine {
   func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
 
@@ -23,19 +23,19 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
 }
 
 extension StorageClock {
-  /// Goes on from what the database knows, and tells it which boot this is.
+  /// Makes the clock from the database's stored state, and stores this boot.
   convenience init(_ clocks: MachineClocks, keptIn pool: DatabasePool) throws {
     let stored = try pool.read(Self.stored)
     self.init(clocks, stored: stored)
     guard isNews(to: stored) else { return }
     do {
       try pool.write { db in
-        // Another process may have done it meanwhile: then this one is of the same boot, and nothing is lost.
+        // Another process of the same boot may have done it meanwhile, which is harmless.
         guard try Self.stored(in: db) == stored else { return }
         try anchor.store(in: db)
       }
     } catch  where [.full, .locked].contains(StorageTrouble(error)) {
-      // It is kept with the next look.
+      // It is stored with the next call.
     }
   }
 }

@@ -12,7 +12,7 @@ extension SQLiteStorage {
     }
   }
 
-  /// Others who write have their turn between two of these.
+  /// Asks for a turn. Other writers have their turn between two of these.
   private func askForTurn() {
     pool.asyncWriteWithoutTransaction { db in
       spendWaiting(in: db)
@@ -68,7 +68,7 @@ extension SpentNonces {
 }
 
 extension [Spending] {
-  /// Spends one after the other: of two with one nonce, the first wins. What is read is read afterwards.
+  /// Spends the nonces one after the other: of two with the same nonce, the first wins. Reads sessions afterwards.
   fileprivate func perform(in db: Database, _ sessions: KnownSessions) throws -> [Spending.Outcome] {
     let areNew = try map { try $0.isNewlySpent(in: db) }
     try sessions.follow(db)

@@ -4,12 +4,13 @@ import IAMPASSProtocol
 
 /// ``ServiceStorage`` in one SQLite file.
 ///
-/// A commit is in the write-ahead log, and that on the disk, before a reply leaves: neither `kill -9` nor a power cut
-/// undoes what was said. Several processes may work on one directory: `application create` beside a running service.
+/// A commit is in the write-ahead log, and on the disk, before a reply is sent: neither `kill -9` nor a power cut
+/// undoes a confirmed change. Several processes may use one folder, such as `application create` beside a running
+/// service.
 public struct SQLiteStorage: Sendable {
-  /// How long a write waits for another process, in seconds; with its turn among others it waits twice as long at most.
+  /// How long a write waits for another process, in seconds. Including its turn, it waits at most twice as long.
   private static let busyTime = 5.0
-  /// How long an opening waits for another process, in seconds.
+  /// How long opening the database waits for another process, in seconds.
   private static let openingTime = 30.0
   static let fileName = "iampass.sqlite"
 
@@ -20,20 +21,20 @@ public struct SQLiteStorage: Sendable {
   let spendings: WaitingSpendings
   let sessionKeys = KnownSessionKeys()
   let sessions = KnownSessions()
-  /// What is to be told of its failures.
+  /// Decides which of its failures are logged.
   let alarm = StorageAlarm()
   public let clock: StorageClock
-  /// The names of the migrations that this opening has brought.
+  /// The names of the migrations that were done at this opening.
   let changes: [String]
 
-  /// Opens the database that a service already has in `folder`, if its form is this program's.
+  /// Opens an existing database in `folder`, if it has this program's form.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
     try self.init(existing: folder, clocks: clocks, mayChangeForm: false)
   }
 
   /// - Parameters:
-  ///   - isMoving: opens also a database that is being moved, or was.
-  ///   - mayChangeForm: brings it up to date. By default an older form is refused.
+  ///   - isMoving: also opens a database that is being or was moved.
+  ///   - mayChangeForm: migrates it. By default an older form is refused.
   init(
     existing folder: String, clocks: MachineClocks = .system, isMoving: Bool = false, mayChangeForm: Bool = false
   ) throws {
@@ -43,7 +44,7 @@ public struct SQLiteStorage: Sendable {
     try self.init(folder: folder, clocks: clocks, isMoving: isMoving, mayChangeForm: mayChangeForm)
   }
 
-  /// Whether `folder` has a database. Throws: where that cannot be seen.
+  /// Whether `folder` has a database. Throws if that cannot be read.
   public static func isThere(in folder: String) throws(StorageError) -> Bool {
     let path = folder + "/" + fileName
     guard access(path, F_OK) != 0 else { return true }
@@ -53,14 +54,14 @@ public struct SQLiteStorage: Sendable {
     return false
   }
 
-  /// Opens the database in `folder`, making both where they are missing (0700 and 0600), and brings it up to date.
+  /// Opens and migrates the database in `folder`. Makes the folder (0700) and the database (0600) if they are missing.
   ///
-  /// - Parameter clocks: the machine's; others in tests.
+  /// - Parameter clocks: the computer's clocks. Tests give others.
   public init(folder: String, clocks: MachineClocks = .system) throws {
     try self.init(folder: folder, clocks: clocks, isMoving: false)
   }
 
-  /// - Parameter isMoving: opens also a database that is being moved, or was, and then changes nothing in it.
+  /// - Parameter isMoving: also opens a database that is being or was moved, and then does not change it.
   init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayChangeForm: Bool = true) throws {
     let load = StorageLoad([.read, .write, .nonce], hasLock: false)
     self.load = load
@@ -71,7 +72,7 @@ public struct SQLiteStorage: Sendable {
     var configuration = Configuration()
     configuration.busyMode = .timeout(SQLiteStorage.busyTime)
     configuration.label = "iampass"
-    // This trusts as little of a damaged page as possible.
+    // SQLite then checks more of each page, so that a damaged one is noticed.
     configuration.prepareDatabase { try $0.execute(sql: "PRAGMA cell_size_check = ON") }
     do {
       pool = try SQLiteStorage.opened(path, configuration)
@@ -93,15 +94,14 @@ public struct SQLiteStorage: Sendable {
     }
   }
 
-  /// Another process may be making the tables. Its transactions follow each other so closely that ``busyTime`` can pass
-  /// without a turn.
+  /// Opens the database. Another process may be making the tables, and leave no turn within ``busyTime``.
   private static func opened(_ path: String, _ configuration: Configuration) throws -> DatabasePool {
     let end = ContinuousClock.now + .seconds(openingTime)
     while true {
       do {
         return try DatabasePool(path: path, configuration: configuration)
       } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY && ContinuousClock.now < end {
-        // SQLite may say so at once, without having waited.
+        // SQLite may return this error at once, without a wait.
         usleep(50_000)
       }
     }
@@ -111,7 +111,8 @@ public struct SQLiteStorage: Sendable {
     try await write(.full, work)
   }
 
-  /// `kill -9` does not undo it. The next ``write(_:)`` brings the whole log to the disk.
+  /// Runs `work` in one transaction that `kill -9` does not undo. The next ``write(_:)`` brings the whole log to the
+  /// disk.
   public func note<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await write(.normal, work)
   }
@@ -121,7 +122,7 @@ public struct SQLiteStorage: Sendable {
   ) async throws -> Value {
     let arrival = ContinuousClock.now
     let note = AuditNote.current
-    // A client that goes away must not undo what is half done: GRDB would end the transaction of a cancelled task.
+    // A client that goes away must not cancel a running operation: GRDB would end the transaction of a cancelled task.
     return try await Task.detached {
       let wait = load[.write].begin()
       defer { wait.end() }
@@ -137,17 +138,17 @@ public struct SQLiteStorage: Sendable {
     }.value
   }
 
-  /// Whether what arrived then has waited its time for another process. In turn each would wait its whole time, and the
-  /// last one for minutes.
+  /// Whether an operation that arrived then has waited long enough for another process. If each waited its whole time
+  /// in turn, the last one would wait for minutes.
   func hasWaitedEnough(since arrival: ContinuousClock.Instant) -> Bool {
     lock.hasOutlasted(arrival, by: .seconds(SQLiteStorage.busyTime))
   }
 
-  /// One transaction, on the connection that writes.
+  /// Runs `work` in one transaction, on the connection that writes.
   func transact<Value>(
     _ mode: Syncing.Mode, in db: Database, _ work: (Database) throws -> Value
   ) throws -> Value {
-    // What waited while the storage was closed: SQLite itself would read through a null pointer.
+    // The storage was closed while this waited. SQLite itself would read through a null pointer.
     guard db.sqliteConnection != nil else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
     try syncing.become(mode, of: db)
     let changes = db.totalChangesCount
@@ -156,7 +157,7 @@ public struct SQLiteStorage: Sendable {
     return value
   }
 
-  /// Copies all that is committed into an empty file; writers are not kept waiting.
+  /// Copies all committed data into an empty file. Writers do not wait.
   func copyAll(to path: String) async throws {
     try await pool.writeWithoutTransaction { try $0.execute(sql: "VACUUM INTO ?", arguments: [path]) }
   }
@@ -177,7 +178,7 @@ public struct SQLiteStorage: Sendable {
   /// Service time: see ``StorageClock``.
   public func now() -> UnixTime { clock.now() }
 
-  /// Closes the files; nothing works afterwards.
+  /// Closes the files. The storage cannot be used afterwards.
   public func close() throws { try pool.close() }
 
   private static func prepareFolder(_ path: String) throws(StorageError) {
@@ -192,7 +193,7 @@ public struct SQLiteStorage: Sendable {
     guard status.st_mode & 0o022 == 0 else { throw StorageError(.folderWritableByOthers, path: path) }
   }
 
-  /// SQLite gives its log files the mode of the database.
+  /// Makes the file with the right mode, which SQLite also gives to its log files.
   private static func prepareFile(_ path: String) throws(StorageError) {
     let descriptor = open(path, O_CREAT | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
     guard descriptor >= 0 else {

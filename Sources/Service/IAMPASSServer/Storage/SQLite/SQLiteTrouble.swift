@@ -5,7 +5,7 @@ extension StorageTrouble {
     switch error {
     case let error as DatabaseError:
       switch error.resultCode {
-      // Only the triggers of a moved database raise one.
+      // Only triggers of a moved database raise this error.
       case .SQLITE_CONSTRAINT where error.extendedResultCode == .SQLITE_CONSTRAINT_TRIGGER: self = .moved
       case .SQLITE_FULL: self = .full
       case .SQLITE_BUSY, .SQLITE_LOCKED: self = .locked

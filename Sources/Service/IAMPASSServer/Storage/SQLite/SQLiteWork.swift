@@ -1,6 +1,6 @@
 import GRDB
 
-/// Every statement stays prepared, since preparing costs more than running it.
+/// Every statement stays prepared, because preparing costs more than running it.
 extension Database: StorageWork {
   public func all(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row] {
     try Row.fetchAll(prepared(sql), arguments: arguments(values))
@@ -26,14 +26,14 @@ extension Database: StorageWork {
     try prepared(sql).execute(arguments: arguments(values))
   }
 
-  /// Its answers take no way.
+  /// Does nothing: there are no round trips.
   public func ahead(_ questions: (Database) throws -> Void) {}
 
   public func change(_ sql: StaticString, _ values: any StorableValue...) throws -> [Row] {
     try Row.fetchAll(prepared(sql), arguments: arguments(values))
   }
 
-  /// The database has one writer at a time.
+  /// Does nothing: the database has one writer at a time.
   public func lock(_ sql: StaticString) {}
 
   public func size() throws -> Int64 {
@@ -60,8 +60,8 @@ extension StoredValue {
 }
 
 extension Row: StorageRow {
-  /// A column's value, or ``DamagedRow``: GRDB's subscripts would end the process, and its own error shows the whole row,
-  /// secrets too.
+  /// A column's value. Throws ``DamagedRow``: GRDB's subscripts would end the process, and its own error shows the
+  /// whole row, with secrets.
   public func get<Value: DatabaseValueConvertible>(_ column: String) throws -> Value {
     let name = SQLiteDialect.column(column)
     do { return try decode(forColumn: name) } catch { throw DamagedRow(column: name) }

@@ -1,9 +1,9 @@
 import GRDB
 import Synchronization
 
-/// When a commit of the one connection that writes waits for the disk.
+/// Whether a commit of the one connection that writes waits for the disk.
 final class Syncing: Sendable {
-  /// SQLite's words. GRDB makes it NORMAL for a connection that writes ahead.
+  /// SQLite's words. GRDB sets NORMAL for a connection with a write-ahead log.
   enum Mode: String {
     case full = "FULL"
     case normal = "NORMAL"

@@ -4,19 +4,19 @@ import NIOPosix
 import Synchronization
 
 extension SQLiteStorage {
-  /// How often a check that is to end is told so: SQLite forgets what it hears between two statements.
+  /// How often an interruption is repeated: SQLite ignores one between two statements.
   private static let reminder = Duration.milliseconds(20)
-  /// Nice(2)'s lowest priority, for the check's thread alone.
+  /// nice(2)'s lowest priority, only for the check's thread.
   private static let lowestPriority: Int32 = 19
 
   private final class Flag: Sendable { let isSet = Atomic(false) }
 
-  /// Looks at every page of the database, which takes a second for some hundred megabytes.
+  /// Checks every page of the database, which takes a second for some hundred megabytes.
   public func checkWhole() throws {
     try explainingDamage { try pool.read(Self.requireWhole) }
   }
 
-  /// The same while others work, by a connection and a thread of its own, with the lowest priority.
+  /// The same while others work, with its own connection and thread, at the lowest priority.
   ///
   /// - Returns: false if that took longer than `bound`, or if the task was cancelled.
   /// - Throws: ``StorageError`` with `databaseDamaged`, and why the file could not be read.
@@ -37,7 +37,7 @@ extension SQLiteStorage {
     }.result
     isOver.isSet.store(true, ordering: .relaxed)
     thread.shutdownGracefully { _ in }
-    // A check that is broken off says of pages that it did not come to that nothing needs them.
+    // An interrupted check reports pages that it did not reach as unused.
     if isBrokenOff.isSet.load(ordering: .relaxed) {
       await end
       return false
@@ -46,7 +46,7 @@ extension SQLiteStorage {
     return true
   }
 
-  /// Returns when the check is over.
+  /// Interrupts the check after the bound. Returns when the check is over.
   private static func breakOff(
     _ connection: DatabaseQueue, after bound: Duration, _ isBrokenOff: Flag, _ isOver: Flag
   ) async {
@@ -58,7 +58,7 @@ extension SQLiteStorage {
     isBrokenOff.isSet.store(true, ordering: .relaxed)
     while !isOver.isSet.load(ordering: .relaxed) {
       connection.interrupt()
-      // Not cut short if this task was cancelled.
+      // This sleep must not end early if this task was cancelled.
       await Task.detached { try? await Task.sleep(for: reminder) }.value
     }
   }

@@ -3,12 +3,12 @@ import PostgreSQLLink
 
 /// One step from an older form of the PostgreSQL database to a newer one.
 ///
-/// The SQL is literal, as in ``Migration``. What it adds, versions before it can work with: several versions of the
-/// service may run on one database. A migration that takes something away says with `least` which versions end.
+/// The SQL is literal, as in ``Migration``. Earlier versions must still work after it, because several versions of the
+/// service may run on one database. If a migration removes something, `least` says which versions must stop.
 struct PostgreSQLMigration: Sendable {
   /// Stored in the database, so that the migration runs once.
   let name: String
-  /// How many migrations a program must know at least to work with the database after this one.
+  /// The least number of migrations that a program must know to use the database after this one.
   let least: Int64
   let sql: StaticString
 }
@@ -25,20 +25,20 @@ enum PostgreSQLSchema {
     .historyPlace, .auditActors, .changeChannel, .housekeeper,
   ]
 
-  /// Any number that no other program is likely to take: PostgreSQL's advisory locks have one number each.
+  /// The number of the advisory lock. It is one that other programs are unlikely to use.
   private static let migrationLock: Int64 = 7_104_226_190_031
 
-  /// How long a migration waits for a lock before it lets those pass who wait behind it, and how long it lets them.
+  /// The pause in which waiting requests may pass, after a migration did not get its lock.
   private static let pause = Duration.milliseconds(500)
-  /// How long a migration is tried again while others hold what it needs, as a copy of the database in progress.
+  /// How long a migration is tried again while others hold the locks that it needs, such as a running backup.
   private static let greatestWait = Duration.seconds(600)
-  /// How long a migration may take once it has its locks: an index over millions of rows takes its time.
+  /// How long a migration may take once it has its locks. An index over millions of rows takes long.
   private static let patience = Duration.seconds(3_600)
 
-  /// Brings the database up to date, once for all servers that start at the same time.
+  /// Migrates the database, once for all servers that start at the same time.
   ///
-  /// A new database gets all its tables in one transaction, an older one each migration in its own. What a migration needs
-  /// may be in use: then others wait behind it for 200 ms at most, and it is tried again.
+  /// A new database gets all its tables in one transaction. An older one gets each migration in its own transaction. If
+  /// tables are in use, requests wait behind the migration for at most 200 ms, and it is tried again.
   ///
   /// - Returns: the names of the migrations that were missing, in their order.
   /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
@@ -56,7 +56,7 @@ enum PostgreSQLSchema {
     return migrations.map(\.name).filter { !before.contains($0) }
   }
 
-  /// What the database is for a program that does not change its form.
+  /// The database's form, for a program that does not change it.
   ///
   /// - Throws: as ``migrate(_:)``.
   static func form(of connection: PostgreSQLConnection) throws -> DatabaseForm {
@@ -64,7 +64,8 @@ enum PostgreSQLSchema {
     return known.count == migrations.count ? .current : known.isEmpty ? .foreign : .older
   }
 
-  /// Users' names and what computers say may have any character, which another encoding would refuse, one by one.
+  /// Throws unless the encoding is Unicode: users' names and texts of computers may have any character, which another
+  /// encoding would refuse.
   ///
   /// - Throws: ``StorageError`` with `databaseEncoding`.
   static func requireUnicode(_ connection: PostgreSQLConnection, _ url: String) throws {
@@ -73,7 +74,7 @@ enum PostgreSQLSchema {
     guard encoding == "UTF8" else { throw StorageError(.databaseEncoding, path: url, detail: encoding) }
   }
 
-  /// To be asked again while the service runs: a newer server may have changed the tables meanwhile.
+  /// Throws if a newer server has changed the tables. Call it repeatedly while the service runs.
   ///
   /// - Throws: as ``migrate(_:)``.
   static func refuseNewer(_ connection: PostgreSQLConnection) throws {
@@ -84,7 +85,7 @@ enum PostgreSQLSchema {
     }
   }
 
-  /// The next migration, or all of them if the database is new.
+  /// Does the next migration, or all of them if the database is new.
   private static func step(_ connection: PostgreSQLConnection) throws {
     do {
       _ = try connection.ask([
@@ -136,7 +137,7 @@ enum PostgreSQLSchema {
 }
 
 extension PostgreSQLError {
-  /// Whether another transaction holds what is needed.
+  /// Whether another transaction holds a needed lock.
   fileprivate var isWait: Bool {
     switch code {
     case .refused(sqlState: "55P03"), .refused(sqlState: "40P01"): true

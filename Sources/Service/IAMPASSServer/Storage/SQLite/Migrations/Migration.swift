@@ -2,13 +2,13 @@ import GRDB
 
 /// One step from an older form of the database to a newer one.
 ///
-/// The SQL is literal: a migration that took a value from the code would change with the code, and databases that were
-/// upgraded before would differ from new ones.
+/// The SQL is literal: a migration with a value from the code would change with the code, and databases that were
+/// migrated before would differ from new ones.
 struct Migration: Sendable {
   /// Stored in the database, so that the migration runs once.
   let name: String
   let sql: String
-  /// What SQL alone cannot do; runs after it.
+  /// The part that SQL cannot do. It runs after the SQL.
   private let then: (@Sendable (Database) throws -> Void)?
 
   init(_ name: String, sql: String, then: (@Sendable (Database) throws -> Void)? = nil) {

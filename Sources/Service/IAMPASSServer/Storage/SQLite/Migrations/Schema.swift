@@ -58,14 +58,14 @@ enum Schema {
     return migrator
   }
 
-  /// What `db` is for a program that does not change its form.
+  /// The form of `db`, for a program that does not change it.
   static func form(of db: Database) throws -> DatabaseForm {
     let done = try migrator.appliedIdentifiers(db)
     let isDone = migrations.map { done.contains($0.name) }
     return isDone.contains(false) ? isDone.contains(true) ? .older : .foreign : .current
   }
 
-  /// - Throws: ``StorageError`` with `databaseTooNew`. Nothing says which older programs could work with the change.
+  /// - Throws: ``StorageError`` with `databaseTooNew`. It is not known which older programs could still work.
   static func refuseNewer(_ db: Database, _ path: String) throws {
     let later = try migrator.appliedIdentifiers(db).subtracting(migrations.map(\.name))
     if let change = later.min() { throw StorageError(.databaseTooNew, path: path, detail: change) }
@@ -73,11 +73,11 @@ enum Schema {
 
   /// Does the migrations that are missing.
   ///
-  /// Another process may be at the same work, as a command beside a service that begins. GRDB looks once at what is done;
-  /// a migration that the other one did meanwhile then fails as a whole, since its name can be noted only once. So a
-  /// failure is taken for one only if nothing was done since.
+  /// Another process may do the same, such as a command beside a starting service. GRDB reads only once which
+  /// migrations are done. A migration that the other process did meanwhile then fails completely, because its name can
+  /// be stored only once. So a failure counts only if no migration was done since.
   ///
-  /// - Returns: the names of those that were missing, in their order.
+  /// - Returns: the names of the missing migrations, in their order.
   static func bringUpToDate(_ database: any DatabaseWriter) throws -> [String] {
     let migrator = migrator
     let before = try database.read(migrator.appliedIdentifiers)
