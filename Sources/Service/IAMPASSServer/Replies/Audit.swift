@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 import Logging
 
-/// Writes to the log what an administrator may be asked about later. No secret, token, user id or link is in it.
+/// Writes events for administrators to the log. It never has a secret, token, user id or link.
 ///
 /// At the usual level a sign-in has one line, at the end of its request. The audit in the database has every step.
 struct Audit: Sendable {
@@ -20,13 +20,13 @@ struct Audit: Sendable {
     requestEnded(session, metadata)
   }
 
-  /// The phone left, or came back.
+  /// Logs that the phone left or came back.
   func moved(_ session: Session) {
     metrics.count(session.lifecycle.status == .walkaway ? .walkedAway : .back)
     record(.debug, session.lifecycle.status == .walkaway ? "session walked away" : "session back", session)
   }
 
-  /// `session` has just ended, by time or by someone.
+  /// Logs that `session` has ended.
   func closed(_ session: Session) {
     if let ending = session.lifecycle.ending { metrics.count(.ended(ending)) }
     guard session.lifecycle.approvedAt != nil else { return requestEnded(session) }

@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Logging
 
-/// What all routes share: the storage, the requests that wait for changes, and the log.
+/// The parts that all routes share: the storage, the requests that wait for changes, and the log.
 struct ServiceCore: Sendable {
   let storage: any ServiceStorage
   let board = ChangeBoard()
@@ -11,12 +11,12 @@ struct ServiceCore: Sendable {
   let signing = SigningMemory()
   let pushKey = KnownPushKey()
   let failures = FailureLimits()
-  /// Requests under ids that are not known.
+  /// Counts requests with unknown ids.
   let unknownIDs = FailureLimits()
   let unproven = UnprovenRequests()
   /// Applications and host credentials as they were read last. They decide nothing but what is worth the work.
   let starters = Remembered<Starter>()
-  /// Phones' keys, in the same way.
+  /// Phones' keys as they were last read.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
   let file = FileHealth()
@@ -35,14 +35,14 @@ struct ServiceCore: Sendable {
   /// Service time, which the storage keeps.
   func clock() -> UnixTime { storage.now() }
 
-  /// Wakes everyone who waits for this session: its client, its user's phones, and a locum's.
+  /// Wakes all requests that wait for this session: of its client, its user's phones, and a locum's phone.
   func announceChange(of session: Session) {
     board.changed(.session(session.id))
     if let user = session.user { board.changed(.user(user)) }
     if let locum = session.locum { board.changed(.user(locum.user)) }
   }
 
-  /// These have just ended.
+  /// Announces sessions that have just ended.
   func announceEnd(of sessions: [Session]) {
     for session in sessions {
       audit.closed(session)
@@ -50,7 +50,7 @@ struct ServiceCore: Sendable {
     }
   }
 
-  /// These have just walked away with their phone, or come back with it.
+  /// Announces sessions that have just left or come back with their phone.
   func announceMoves(of sessions: [Session]) {
     for session in sessions {
       audit.moved(session)

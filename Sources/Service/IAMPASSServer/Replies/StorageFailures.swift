@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
 extension ServiceCore {
-  /// For the log. Clients are told nothing of what the storage said.
+  /// Logs a failure of the storage. Clients do not get its text.
   func tell(storageFailure error: any Error) {
-    // A client that left while something was read for it.
+    // The client has gone while data was read for it.
     if error is CancellationError { return }
     metrics.countStorageFailure()
     let trouble = storage.trouble(behind: error)

@@ -2,14 +2,14 @@ import IAMPASSProtocol
 import Logging
 import Synchronization
 
-/// Sessions that could not be ended, since their rows cannot be read. Each is told once, by its id.
+/// Sessions that could not be ended because their rows cannot be read. Each is logged once, by its id.
 final class UnreadableSessions: Sendable {
-  /// More are counted, and not named.
+  /// The most sessions that are named. More are only counted.
   static let greatestNamed = 10
 
   private let told = Mutex<Set<String>>([])
 
-  /// Those that were not among the last ones, in the order of their ids.
+  /// The sessions that were not in the last set, sorted by id.
   func news(_ found: Set<String>) -> [String] {
     told.withLock { told in
       defer { told = found }
@@ -19,7 +19,7 @@ final class UnreadableSessions: Sendable {
 }
 
 extension ServiceCore {
-  /// For the log. Each of these sessions is as it was: its own client is refused, and nobody else notices.
+  /// Logs unreadable sessions. They do not change: only their own clients are refused.
   func tell(unreadable found: Set<String>) {
     let news = unreadable.news(found)
     guard !news.isEmpty else { return }

@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The check of what a phone signed. Form, address and time come first: what is refused for them costs no look at the
+/// The check of what a phone signed. Form, address and time are checked first, so that such refusals do not use the
 /// storage.
 struct DeviceCheck: Sendable {
   enum Outcome<Value: Sendable>: Sendable {
@@ -13,7 +13,7 @@ struct DeviceCheck: Sendable {
 
   private var storage: any ServiceStorage { core.storage }
 
-  /// What the body says of itself: of the right form, and for this service. Nothing of it is verified.
+  /// The claim in the body. It has a valid form and is for this service, but nothing in it is verified.
   struct Claim {
     fileprivate let unverified: UnverifiedStatement
     fileprivate let device: String
@@ -21,7 +21,7 @@ struct DeviceCheck: Sendable {
     var statement: JSON { unverified.statement }
   }
 
-  /// What the body says of itself, without a look at the storage.
+  /// Reads the claim in the body, without the storage.
   func claim(in call: Call) -> Result<Claim, Refusal> {
     guard let unverified = try? UnverifiedStatement(parsing: call.request.body), let device = unverified.device else {
       return .failure(Refusal(.badRequest))
@@ -47,7 +47,7 @@ struct DeviceCheck: Sendable {
     guard let key = try? DevicePublicKey(phone.publicKey) else { return .refused(.refused(.signatureRefused)) }
     core.phoneKeys.keep(key, as: phone.id)
     guard unverified.isMade(by: key) else { return .refused(.refused(.signatureRefused)) }
-    // Only the holder of the key is told: the phone can tell its user.
+    // Only the holder of the key gets this reason, so that the phone can show it to its user.
     guard !phone.isCutOff, let user = phone.user else { return .refused(.refused(.deviceCutOff)) }
     call.request.onProof()
     return .verified(
@@ -56,7 +56,7 @@ struct DeviceCheck: Sendable {
         assertion: unverified.assertion))
   }
 
-  /// What the phone asks for. When this returns `verified`, the nonce is spent, even if the service is killed then.
+  /// The phone's verified ask. When this returns `verified`, the nonce is spent, even if the service is then killed.
   func ask(in call: Call, purposes: Set<DevicePurpose>) async throws -> Outcome<(VerifiedStatement, DeviceAsk)> {
     let claim: Claim
     switch self.claim(in: call) {

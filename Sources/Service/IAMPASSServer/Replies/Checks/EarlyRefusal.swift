@@ -1,10 +1,10 @@
 extension ServiceCore {
-  /// The refusal of a request before the storage is asked for it; nil: go on.
+  /// The refusal of a request before the storage is used; nil if the request may go on.
   ///
-  /// That is for a sender that failed too often under this id. What is remembered of the id tells the right requests, which
-  /// are taken all the same; one a second is taken in any case, since an id may be new, and a secret too.
+  /// It is for a sender that failed too often under this id. Valid requests, by what is remembered of the id, are still
+  /// accepted. One request a second is checked in any case, because id and secret may be new.
   ///
-  /// - Parameter isProven: whether what is remembered proves the request. Asked only beyond the limit.
+  /// - Parameter isProven: whether remembered data proves the request. It is called only beyond the limit.
   func earlyRefusal(
     _ kind: FailureLimits.Kind, _ call: Call, unless isProven: @autoclosure () -> Bool
   ) -> ServiceReply? {
@@ -19,16 +19,16 @@ extension ServiceCore {
 }
 
 extension ServiceCore {
-  /// Does what anybody may ask for, in a place among strangers.
+  /// Runs `work` for a client that is not authenticated, in one of the bounded places.
   ///
-  /// - Throws: what `work` throws; without doing it, ``TooManyStrangers``.
+  /// - Throws: the errors of `work`, or ``TooManyStrangers`` if it was not run.
   func forStranger<Value>(_ call: Call, _ work: () async throws -> Value) async throws -> Value {
     let place = try unproven.enter(from: call.client.text)
     defer { place.leave() }
     return try await work()
   }
 
-  /// The same for a request that may be proven by what is remembered: then it needs no place.
+  /// The same for a request that remembered data may prove. It then needs no place.
   func unless<Value>(
     _ isProven: Bool, forStranger call: Call, _ work: () async throws -> Value
   ) async throws -> Value {
@@ -37,7 +37,7 @@ extension ServiceCore {
 }
 
 extension ServiceReply {
-  /// - Parameter seconds: until the next request is worth while.
+  /// - Parameter seconds: seconds until the client may try again.
   static func tooManyFailures(_ seconds: Int64) -> ServiceReply {
     refused(.tooManyFailures).adding("Retry-After", String(seconds))
   }

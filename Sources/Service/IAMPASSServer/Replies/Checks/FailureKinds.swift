@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 
 extension FailureLimits.Kind {
-  /// What failures of this request count as; nil if there is nothing to guess.
+  /// The kind of this request's failures; nil if they do not help guessing.
   init?(_ route: Route, _ request: ServiceRequest) {
     switch route.failureGroup {
     case .signed:
@@ -37,7 +37,7 @@ extension Route {
 }
 
 extension Route {
-  /// The id that stands in the path for the client that must have signed.
+  /// The id in the path of the client that must have signed.
   fileprivate var signer: String? {
     switch self {
     case .management(_, let application): application

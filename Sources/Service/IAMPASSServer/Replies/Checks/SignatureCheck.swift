@@ -6,14 +6,14 @@ struct VerifiedClient: Sendable {
   let replySecret: Secret
   let nonce: String
   let method: String
-  /// What of the request's address the signature is over, as the client spells it.
+  /// The part of the request's address that the signature covers, as the client spells it.
   let address: String
   /// The request's time stamp: Unix time in seconds, by the client's clock.
   let signedAt: Int64
 }
 
-/// The check of a request's signature, time stamp and nonce. Form and time come first: what is refused for them costs no
-/// look at the storage.
+/// The check of a request's signature, time stamp and nonce. Form and time are checked first, so that such refusals do
+/// not use the storage.
 struct SignatureCheck: Sendable {
   private static let timestampHeaders = Dialect.allCases.flatMap(\.timestampHeaders)
 
@@ -69,19 +69,19 @@ struct SignatureCheck: Sendable {
     Secret(claim.clientID) == keys.token && address(signedBy: .session(keys), claim, uris: uris) != nil
   }
 
-  /// What a request says of itself: of the right form, and of this time. Nothing of it is verified.
+  /// The claim in a request. Its form and time are valid, but nothing in it is verified.
   struct Claim: Sendable {
     fileprivate let authentication: UnverifiedAuthentication
     fileprivate let timestamp: String
     fileprivate let signedAt: Int64
 
-    /// Whom it says to be signed by.
+    /// The client id that it claims.
     var clientID: String { authentication.clientID }
   }
 
-  /// What a right signature says.
+  /// The data that a valid signature covers.
   private struct Proof {
-    /// What of the request's address it is over.
+    /// The part of the request's address that it covers.
     let address: String
     let nonce: SignedNonce
   }
@@ -91,7 +91,7 @@ struct SignatureCheck: Sendable {
     case starter(Starter)
     case session(SessionKeys)
 
-    /// For each scheme that the party's secret fits.
+    /// One signer for each scheme that the party's secret fits.
     var signers: [RequestSigner] {
       switch self {
       case .starter(let starter): RequestSigner.all(client: Secret(starter.id), secret: starter.secret)
@@ -119,18 +119,18 @@ struct SignatureCheck: Sendable {
     }
   }
 
-  /// What the request says of itself, without a look at the storage.
+  /// Reads the request's claim, without the storage.
   func claim(in request: ServiceRequest) -> Result<Claim, Refusal> {
     let headers = request.values(of: [Dialect.authenticationHeader])
     guard headers.count == 1, let authentication = UnverifiedAuthentication(header: headers[0]) else {
       return .failure(Refusal(.authenticationMissing))
     }
-    // Clients send both spellings of their dialect; which one counts must not be a question.
+    // Clients send both spellings of their dialect, which must have the same value.
     let timestamps = Set(request.values(of: Self.timestampHeaders))
     guard timestamps.count == 1, let timestamp = timestamps.first, let seconds = Self.seconds(timestamp) else {
       return .failure(Refusal(.timestampMissing))
     }
-    // The stamp is of the client's own clock, which knows nothing of service time.
+    // The stamp is by the client's own clock, so it is compared with the wall clock.
     let now = storage.clock.wall().seconds
     guard (now - RequestSigner.clockWindow...now + RequestSigner.clockWindow).contains(seconds) else {
       return .failure(Refusal(.timestampOutsideWindow))
@@ -138,13 +138,13 @@ struct SignatureCheck: Sendable {
     return .success(Claim(authentication: authentication, timestamp: timestamp, signedAt: seconds))
   }
 
-  /// Unix time in its one spelling; nil for any other. In what is signed the stamp follows the address without a mark
-  /// between them: by `0…` or `+…` the address's last characters could pass for the stamp's first.
+  /// Unix time in its only accepted spelling; nil for others. In the signed text the stamp follows the address without
+  /// a separator. With `0…` or `+…` the address's last characters could pass for the stamp's first.
   private static func seconds(_ text: String) -> Int64? {
     Int64(text).flatMap { $0 > 0 && String($0) == text ? $0 : nil }
   }
 
-  /// What the signature covers, if it is `party`'s; nil if it is not.
+  /// The address that the signature covers if it is `party`'s; nil if it is not.
   private func address(signedBy party: Party, _ claim: Claim, uris: [String]) -> String? {
     for signer in party.signers {
       let signed = uris.first { claim.authentication.isMade(by: signer, timestamp: claim.timestamp, uri: $0) }
@@ -157,7 +157,7 @@ struct SignatureCheck: Sendable {
     guard let address = address(signedBy: party, claim, uris: uris) else {
       return .failure(Refusal(.signatureRefused))
     }
-    // Only the holder of the secret is told.
+    // Only the holder of the secret gets this reason.
     guard party.hostCredential?.isRevoked != true else { return .failure(Refusal(.credentialRevoked)) }
     // By value: "7" and "007" are one nonce to the documented scheme.
     guard let value = RequestSigner.nonceValue(claim.authentication.nonce) else {

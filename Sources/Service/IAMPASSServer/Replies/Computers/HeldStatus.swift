@@ -1,7 +1,7 @@
 /// One client's question for a session's status, from its arrival to its reply.
 actor HeldStatus {
-  /// A phone that answers as soon as it has the request is not told of twice: held replies wait for its answer this
-  /// long, in milliseconds.
+  /// How long a held reply waits for an immediate answer of the phone, in milliseconds, so that the client gets one
+  /// reply and not two.
   private static let answerTime: Int64 = 50
 
   /// It began before the first look: a change between looking and waiting is not missed.
@@ -9,7 +9,7 @@ actor HeldStatus {
   private let id: String
   private let call: Call
   private let replies: SessionReplies
-  /// In seconds; nil if the client does not wait.
+  /// The client's wait in seconds; nil if it does not wait.
   private let wait: Int64?
   private let arrival: UnixTime
   private var hadAnswerTime = false
@@ -31,14 +31,14 @@ actor HeldStatus {
     guard let told = try await replies.settled(id, at: now) else { return .reply(.refused(.unknownSession)) }
     if isLast { return .reply(try await replies.reply(told, applied: wait, call)) }
     let patience = told.session.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
-    // Another request of this client may have been told the change while this one was held.
+    // Another request of this client may have got the change while this one was held.
     let isNews = told.session.isNews || told.session.deliveredAt > arrival
     if wait != nil, isNews, told.session.lifecycle.status == .identifying, !hadAnswerTime {
       hadAnswerTime = true
       return .nothingYet(milliseconds: Self.answerTime)
     }
     if isNews || patience <= 0 {
-      // A client that polls is told what it knows, and nothing is written for that.
+      // If a client polls and nothing has changed, nothing is written.
       guard isNews || told.session.lifecycle.isUncollected else {
         return .reply(try await replies.reply(told, applied: wait, call))
       }

@@ -1,11 +1,11 @@
 import IAMPASSProtocol
 
-/// A computer asks what the service noted of its own sign-ins.
+/// The reply to a computer that asks for the audit of its own sign-ins.
 struct HostAuditReplies: Sendable {
   let core: ServiceCore
 
   func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
-    // Several computers may have the application's own credential: none of them may read of the others.
+    // Several computers may share the application's credential, and must not read about each other.
     guard let credential = starter.credential else { return .refused(.hostCredentialRequired) }
     guard let since = number("since", call, orElse: 0), since <= Int64.max / 1_000,
       let before = number("before", call, orElse: .max)
@@ -14,7 +14,7 @@ struct HostAuditReplies: Sendable {
     return ServiceReply(200, ask.page(of: try await core.storage.auditEntries(ask)).encoded())
   }
 
-  /// Nil if it is not such a number.
+  /// Nil if the value is not a valid number.
   private func number(_ name: String, _ call: Call, orElse usual: Int64) -> Int64? {
     guard call.target.has(name) else { return usual }
     return call.target.value(name).flatMap { Int64($0) }.flatMap { $0 >= 0 ? $0 : nil }

@@ -44,11 +44,11 @@ struct ManagementReplies: Sendable {
     return ServiceReply(201, AddUsersReply(created: created, existing: existing).encoded())
   }
 
-  /// An unknown user does not count as an error: a repeated call must succeed.
+  /// Deletes users. An unknown user is not an error, because a repeated call must succeed.
   private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
     guard !users.isEmpty else { return .refused(.noUsers) }
-    // Also if a later portion fails.
+    // This is done even if a later portion fails.
     defer { core.board.changed(.userList(application.id)) }
     for portion in UserPortions(users) {
       core.announceEnd(of: try await storage.deleteUsers(portion, of: application.id, at: core.clock()))
@@ -100,7 +100,7 @@ struct ManagementReplies: Sendable {
     guard try await storage.user(name, of: application.id) != nil else { return .refused(.unknownUser) }
     let settings = try await storage.settings(of: application.id)
     guard !settings.hook.isEmpty else { return .refused(.noTextMessages) }
-    // Checked again: it was stored long ago.
+    // The program is checked again, because the setting may be old.
     if let problem = RegistrationHook.problem(with: settings.hook, in: programs) {
       core.logger.warning(
         "no registration link was sent", metadata: ["file": "\(settings.hook)", "problem": "\(problem)"])
@@ -136,7 +136,7 @@ struct ManagementReplies: Sendable {
 }
 
 extension Phone {
-  /// - Parameter clock: for the times that computers show.
+  /// - Parameter clock: the clock for times that computers show.
   fileprivate func keys(with credential: VerifiedCredential?, _ clock: StorageClock) -> UserPhonesReply.Phone {
     UserPhonesReply.Phone(
       id: id, name: name.isEmpty ? displayName : name,
@@ -147,13 +147,13 @@ extension Phone {
 }
 
 extension Call {
-  /// What the registration shows for the user.
+  /// The user's name for the registration.
   fileprivate var displayName: String { target.value("display_name") ?? "" }
 
-  /// The id of the one that is lost; nil: all of the user's.
+  /// The id of the lost phone; nil: all phones of the user.
   fileprivate var lostPhone: String? { target.value(LostDeviceSessions.phoneName) }
 
-  /// Whether the link is to be sealed; nil if the query asks for it in words that are not understood.
+  /// Whether to seal the link; nil if the query's value is not valid.
   fileprivate var wantsSealedLink: Bool? {
     guard target.has(SealedLinkReply.query.name) else { return false }
     return target.value(SealedLinkReply.query.name) == SealedLinkReply.query.value ? true : nil

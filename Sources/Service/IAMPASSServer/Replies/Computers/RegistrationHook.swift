@@ -3,19 +3,19 @@ import Glibc
 import IAMPASSProtocol
 import Synchronization
 
-/// The administrator's own program that sends registration links: by SMS, or as he likes.
+/// The administrator's own program that sends registration links, by SMS or in another way.
 ///
-/// It is started without a shell and without arguments; its standard input is the number in the first line, and the
-/// message in what follows. Exit status 0 says that it is sent.
+/// It is started without a shell and without arguments. Its standard input has the number in the first line, then the
+/// message. Exit code 0 means that it was sent.
 enum RegistrationHook {
-  /// Seconds that it may take; then it is killed.
+  /// The program's longest time in seconds. Then it is killed.
   static let patience: Int32 = 20
-  /// Bytes of the message.
+  /// The greatest size of the message in bytes.
   static let greatestMessage = 2_000
 
   /// Why this cannot be the program; nil if it can, or if no program is wanted.
   ///
-  /// Only root decides what the service may run. Otherwise anyone with the console could name a shell.
+  /// Only root decides what the service may run. Otherwise a user of the console could name a shell.
   static func problem(with path: String, in folder: String) -> String? {
     if path.isEmpty { return nil }
     let name = path.dropFirst(folder.count + 1)
@@ -36,15 +36,15 @@ enum RegistrationHook {
       && status.st_mode & 0o022 == 0
   }
 
-  /// A number as it is dialled, with country code: digits only, so that it cannot be an option of any program.
+  /// Whether this is a number to dial, with country code. It has only digits, so it cannot be an option of a program.
   static func isNumber(_ text: String) -> Bool {
     text.hasPrefix("+") && (7...15).contains(text.utf8.count - 1)
       && text.utf8.dropFirst().allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
   }
 
-  /// Runs it.
+  /// Runs the program.
   ///
-  /// - Returns: whether it said that the message is sent.
+  /// - Returns: whether it exited with 0.
   static func run(_ path: String, number: String, message: String, patience: Int32 = patience) async -> Bool {
     let input = Array((number + "\n" + message + "\n").utf8)
     return await withCheckedContinuation { continuation in
@@ -54,7 +54,7 @@ enum RegistrationHook {
     }
   }
 
-  /// One run, on a thread of its own.
+  /// One run, on its own thread.
   private final class Job: Sendable {
     let path: String
     let input: [UInt8]
@@ -94,13 +94,12 @@ enum RegistrationHook {
       close(ends[0])
       defer { close(ends[1]) }
       guard let child else { return false }
-      // A program that reads nothing must not end the service, or another caller of this. Only this thread blocks the
-      // signal.
+      // A program that does not read must not end the service by SIGPIPE. Only this thread blocks the signal.
       var broken = sigset_t()
       sigemptyset(&broken)
       sigaddset(&broken, SIGPIPE)
       pthread_sigmask(SIG_BLOCK, &broken, nil)
-      // Less than a pipe holds, so that it never waits for the program to read.
+      // This is less than a pipe's buffer, so it does not wait for the program.
       _ = input.withUnsafeBytes { write(ends[1], $0.baseAddress, $0.count) }
       close(ends[1])
       ends[1] = -1
@@ -114,7 +113,7 @@ enum RegistrationHook {
       posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO)
       posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0)
       posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0)
-      // The service's descriptors are its own, whatever library opened them.
+      // The program must not get the service's descriptors.
       iampass_spawn_closefrom(&actions, 3)
       var attributes = posix_spawnattr_t()
       posix_spawnattr_init(&attributes)
@@ -125,7 +124,7 @@ enum RegistrationHook {
       sigemptyset(&none)
       posix_spawnattr_setsigdefault(&attributes, &all)
       posix_spawnattr_setsigmask(&attributes, &none)
-      // A session of its own: what it starts is killed with it.
+      // The program gets its own session, so that its children are killed with it.
       posix_spawnattr_setflags(&attributes, iampass_spawn_flags())
       var child: pid_t = 0
       let arguments: [UnsafeMutablePointer<CChar>?] = [strdup(path), nil]
@@ -139,7 +138,7 @@ enum RegistrationHook {
       let step: UInt32 = 20_000
       for _ in 0..<(UInt32(patience) * 1_000_000 / step) {
         let found = waitpid(child, &status, WNOHANG)
-        // Exited by itself, with 0.
+        // The program exited by itself.
         if found == child { return status == 0 }
         if found < 0, errno != EINTR { return false }
         usleep(step)

@@ -4,19 +4,19 @@ import IAMPASSProtocol
 struct RegistrationLinks: Sendable {
   struct Made: Sendable {
     let url: String
-    /// Nil unless the loss of the phone was to end them.
+    /// The number of ended sessions; nil unless they were to be ended.
     let endedSessions: Int64?
   }
 
   let core: ServiceCore
 
-  /// A new link, the user's only one that works: an older one may be in somebody else's hands. Nil for
-  /// an unknown user or phone.
+  /// Makes a link, which is then the user's only valid one, because an older one may be in other hands. Nil for an
+  /// unknown user or phone.
   ///
   /// - Parameters:
-  ///   - displayName: what the phone shows for the user; empty: what a lost phone showed.
-  ///   - losing: cuts the user's phones off at once.
-  ///   - phone: the id of the one that is lost; nil: all of them.
+  ///   - displayName: the user's name on the phone; empty: the name on the lost phone.
+  ///   - losing: revokes the user's phones at once.
+  ///   - phone: the id of the lost phone; nil: all of them.
   func make(
     for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil,
     phone: String? = nil, at address: PublicAddress
@@ -35,7 +35,7 @@ struct RegistrationLinks: Sendable {
 }
 
 extension PhoneLoss {
-  /// How many approved sessions this ended; nil if it was to keep them.
+  /// The number of approved sessions that were ended; nil if they were to be kept.
   fileprivate func countsEnded(among closed: [Session]) -> Int64? {
     guard case .endsSessions = self else { return nil }
     return Int64(closed.count { $0.lifecycle.approvedAt != nil && $0.lifecycle.ending == .phoneLost })

@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
-/// A sign-in session as its client sees it: started, asked, ended.
+/// A client's operations on service sessions: start, status and end.
 struct SessionReplies: Sendable {
   let core: ServiceCore
-  /// How long a status is held for its client at most, in seconds; 0: never.
+  /// The longest time that a status is held, in seconds; 0: never.
   let longestWait: Int64
   let pushes: PushSender
 
@@ -73,13 +73,13 @@ struct SessionReplies: Sendable {
       core.board.changed(.user(user))
       return .notStarted(.methodNotAvailable)
     case .openRequest(_, let user):
-      // The user's phone shows how many.
+      // The user's phone shows their number.
       core.board.changed(.user(user))
       return .notStarted(.requestPending)
     }
   }
 
-  /// Which phones the user has, by digests: a computer sees whether one that it knows was replaced.
+  /// The digests of the user's phones, by which a computer sees whether a phone was replaced.
   func phones(of name: String, for starter: Starter) async throws -> ServiceReply {
     let application = starter.application.id
     guard !(try await core.storage.settings(of: application)).isDisabled else {
@@ -94,9 +94,9 @@ struct SessionReplies: Sendable {
     return ServiceReply(200, PhoneDigestsReply(phones: phones).encoded())
   }
 
-  /// A code of the user has served: the audit gets its entry, and the user's phone is told.
+  /// Notes the use of a user's code in the audit, and shows it on the user's phone.
   func noteCodeUse(of name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
-    // The signature covers the body only by its digest. Anyone on the way could change an unsigned report.
+    // The signature covers the body only by its digest. A man in the middle could change an unsigned report.
     guard call.target.has(BodyDigest.name), let use = try? CodeUse(call, by: starter) else {
       return .refused(.badRequest)
     }
@@ -110,8 +110,8 @@ struct SessionReplies: Sendable {
     }
   }
 
-  /// The status, if it can be told as it was read with the request's nonce. Otherwise nil: something is to be waited
-  /// for, ended or stored first.
+  /// The status, if it can be sent as it was read with the request's nonce. Nil if the reply must wait, or if a session
+  /// must first be ended or stored.
   func statusAtOnce(_ moment: SessionMoment, _ call: Call) async throws -> ServiceReply? {
     guard call.request.preferredWait(longest: longestWait) == nil, let told = moment.told else { return nil }
     if let deadline = told.session.lifecycle.deadline, core.clock() >= deadline { return nil }
@@ -129,7 +129,7 @@ struct SessionReplies: Sendable {
     }
   }
 
-  /// The status as its client is told of it, with an approval token if there is one.
+  /// The status reply for the client, with an approval token if there is one.
   func reply(_ told: ToldSession, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
     told.session.statusReply(told.approval, idToken: try await token(for: told, call), applied: wait)
   }
@@ -151,7 +151,7 @@ struct SessionReplies: Sendable {
     return ServiceReply(200, AcknowledgementReply(done: true, session: id).encoded())
   }
 
-  /// The session as it is now; what time has ended is stored as ended.
+  /// The present session. If it has expired, its end is stored.
   func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
     guard let read = try await core.storage.toldSession(id) else { return nil }
     guard read.session.isOverdue(at: now) else { return read }
@@ -160,7 +160,7 @@ struct SessionReplies: Sendable {
     return change.told
   }
 
-  /// Tells the client the status, and remembers that it knows.
+  /// Sends the status to the client, and notes that.
   func deliver(
     _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
@@ -176,12 +176,12 @@ struct SessionReplies: Sendable {
 }
 
 extension Session {
-  /// How long a change is new, in milliseconds: the reply that told it may have been lost on the way.
+  /// How long a change counts as new, in milliseconds: the reply with it may have been lost.
   private static let freshTime: Int64 = 5_000
-  /// How long a client that asks again meanwhile is held at most, in milliseconds.
+  /// The longest hold of a client that asks again meanwhile, in milliseconds.
   private static let freshHold: Int64 = 1_000
 
-  /// Whether the client has not been told yet.
+  /// Whether the client has not got this status yet.
   var isNews: Bool { lifecycle.status != delivered }
 
   /// Until when a client that knows the status is held.
@@ -198,8 +198,8 @@ extension Session {
   }
 
   /// - Parameters:
-  ///   - approval: of a session that is active and has a challenge.
-  ///   - idToken: of a session that is active and whose computer asked for one.
+  ///   - approval: the approval, if the session is active and has a challenge.
+  ///   - idToken: the approval token, if the session is active and its computer asked for one.
   func statusReply(_ approval: JSON?, idToken: String? = nil, applied wait: Int64?) -> ServiceReply {
     let body = StatusReply(
       status: lifecycle.status, authenticated: lifecycle.isApproved, reason: lifecycle.ending?.rawValue, session: id,
@@ -225,8 +225,8 @@ extension ServiceReply {
 }
 
 extension UnixTime {
-  /// Long holds, in seconds, that end in one second end at its beginning: a host with a thousand sessions, and this
-  /// service, are woken once for all of them.
+  /// Rounds the ends of long holds down to a second, so that a computer with a thousand sessions, and this service,
+  /// wake once for all of them.
   fileprivate func together(for wait: Int64) -> UnixTime {
     let second: Int64 = 1_000
     return wait < 10 ? self : UnixTime(milliseconds: milliseconds / second * second)

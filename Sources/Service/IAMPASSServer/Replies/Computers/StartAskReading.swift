@@ -54,7 +54,7 @@ extension StartAsk {
     return .success(nonce)
   }
 
-  /// All methods unless some are named.
+  /// The requested methods; all if none is named.
   private static func askedMethods(in target: RequestTarget) -> Result<[AuthenticationMethod], Refusal> {
     guard target.has("methods") else { return .success(AuthenticationMethod.allCases) }
     guard let text = target.value("methods") else { return .failure(Refusal(.badRequest)) }
@@ -64,7 +64,7 @@ extension StartAsk {
     return .success(methods.isEmpty ? AuthenticationMethod.allCases : methods)
   }
 
-  /// Seconds; nil unless it is a number within bounds.
+  /// The duration in seconds; nil unless it is a number within bounds.
   private static func askedDuration(in target: RequestTarget) -> Int64? {
     guard target.has("duration_seconds") else { return SessionLifecycle.usualDuration }
     guard let seconds = target.value("duration_seconds").flatMap({ Int64($0) }),

@@ -1,10 +1,10 @@
-/// Users who are added or deleted, some at a time: each portion is one step of the storage, and others have their turn
-/// between two of them.
+/// Adds or deletes users in portions. Each portion is one transaction, and other operations have their turn between two
+/// of them.
 ///
-/// If a portion fails, what those before it did stays done, and the whole call is refused. Whoever repeats it gets on: it
-/// does not mind users who are there already, or no longer.
+/// If a portion fails, earlier portions stay, and the whole call is refused. The client can repeat it: users who are
+/// already added or deleted are not an error.
 struct UserPortions: Sequence, IteratorProtocol {
-  /// Whoever signs in meanwhile waits as long as one portion takes.
+  /// The users in one portion. Sign-ins wait as long as one portion takes.
   static let size = 100
 
   private var rest: ArraySlice<String>

@@ -10,7 +10,7 @@ struct Console: Sendable {
   let management: ManagementReplies
   let sessions: SessionReplies
   let publicURL: ServerURL?
-  /// When the certificate that is shown ends; nil if that is not known.
+  /// When the shown certificate expires; nil if that is not known.
   let certificateEnd: @Sendable () -> UnixTime?
   let joinCodes: JoinCodeMaker
   let call: Call
@@ -26,26 +26,26 @@ struct Console: Sendable {
   struct Visitor: Sendable {
     let key: Secret
     let formToken: Secret
-    /// Nil: it came by a one-time link, which may do everything.
+    /// The administrator; nil for a one-time link, which has all rights.
     let administrator: ConsoleVisit.SignedIn?
     let role: AdministratorRole
 
-    /// As the audit has it.
+    /// The name in the audit.
     var name: String { administrator?.name ?? ConsoleAccess.linkName }
 
     var actor: AuditActor { .console(visit: key, role: role) }
 
-    /// The same, for a page where it only reads.
+    /// The same visitor with the right to read only.
     var reading: Visitor {
       Visitor(key: key, formToken: formToken, administrator: administrator, role: .auditor)
     }
 
-    /// Whether it may send the form.
+    /// Whether the visitor may send the form.
     func may(_ path: String) -> Bool { ConsoleRule.find(posting: path)?.least.map { role >= $0 } ?? false }
   }
 
   func reply(to path: [String]) async throws -> ServiceReply {
-    // As it is often typed: /console/.
+    // It is often typed as /console/.
     let path = path == [""] ? [] : path
     guard let route = ConsoleRoute(path) else { return refusal(.notFound) }
     guard route.methods.contains(call.request.method) else {
@@ -76,7 +76,7 @@ struct Console: Sendable {
     }
   }
 
-  /// What needs no signing in.
+  /// The pages that need no sign-in.
   private func open(_ route: ConsoleRoute) async throws -> ServiceReply {
     let isPost = call.request.method == "POST"
     guard !isPost || isFromHere else { return refusal(.wrongOrigin, as: 403) }
@@ -91,8 +91,8 @@ struct Console: Sendable {
     }
   }
 
-  /// Whoever cares for an administrator's phone could become that administrator; and nobody else's program may have the
-  /// secret of the administrators' own application.
+  /// Refuses changes of the administrators' own application: a helpdesk that registers an administrator's phone could
+  /// become that administrator, and its secret must not leave the service.
   private func refusal(ofOwn route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply? {
     let application: String?
     switch route {
@@ -108,7 +108,7 @@ struct Console: Sendable {
     }
   }
 
-  /// What the form's page showed; nil if that cannot have changed.
+  /// The state that the form's page showed; nil if it cannot have changed.
   private func seen(by route: ConsoleRoute) -> SeenState? {
     let subject: ConsoleSubject
     switch route {
@@ -162,7 +162,7 @@ struct Console: Sendable {
 
   // MARK: Signing in
 
-  /// Opening the link changes nothing, since mail programs and chats open links too.
+  /// The page of a one-time link. Opening it changes nothing, because mail programs and chats open links too.
   private func door(_ code: Secret) async throws -> ServiceReply {
     guard try await isUsable(code) else { return refusal(.unknownLink) }
     let content: HTML = """
@@ -175,7 +175,7 @@ struct Console: Sendable {
     return show("Sign in", content, visitor: nil)
   }
 
-  /// Whether a link with this code can be used; not for what no code looks like.
+  /// Whether a link with this code can be used; false for a malformed code.
   private func isUsable(_ code: Secret) async throws -> Bool {
     guard RandomValue.isIdentifier(code.exposedValue) else { return false }
     return try await storage.isUsable(consoleLink: code, at: now)
@@ -194,7 +194,7 @@ struct Console: Sendable {
     return admitted(key)
   }
 
-  /// - Parameter key: the visit's.
+  /// - Parameter key: the visit's key.
   func admitted(_ key: Secret) -> ServiceReply {
     let attributes = "Path=/; Max-Age=\(ConsoleAccess.visitLifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("").adding("Set-Cookie", "\(Self.cookie)=\(key.exposedValue); \(attributes)")

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// What the console changes. The browser has signed in, and sent a form of ours.
+// The console's changes. The browser has signed in, and has sent one of our forms.
 
 extension Console {
   func act(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
@@ -175,7 +175,7 @@ extension Console {
     }
   }
 
-  /// As `iampassctl lost-device`: whoever has the phone may have approved sessions with it.
+  /// As in `iampassctl lost-device`: a finder of the phone may have approved sessions.
   private var phoneLoss: PhoneLoss { field("keep_sessions") == "on" ? .keepsSessions : .endsSessions(but: []) }
 
   private func endSession(_ id: String) async throws -> ServiceReply {

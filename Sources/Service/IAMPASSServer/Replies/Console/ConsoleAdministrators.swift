@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// Who may use the console, and as what.
+// The administrators and their roles.
 
 extension Console {
   func administratorsPage(_ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
@@ -87,7 +87,7 @@ extension Console {
     case .remove: change = try await storage.removeAdministrator(name, keepsOne: true, at: now)
     }
     guard change == .done else { return try await administratorsPage(visitor, problem: change.explanation) }
-    // A phone, and whoever waits for its sessions.
+    // This wakes the phone, and requests that wait for its sessions.
     core.board.changedAll()
     return redirect("/administrators", done: act == .role ? .role : .removed)
   }

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 /// Sign-ins by day and result, as bars and as a table: the picture is readable without script and colours, and the table
 /// has the same numbers for screen readers.
 struct ConsoleChart {
-  /// Days that are shown, with today.
+  /// The number of days that are shown, including today.
   static let length: Int64 = 14
   private static let results: [AuditFilter.Result] = [.approved, .denied, .unanswered]
   private static let (width, height, base): (Int64, Int64, Int64) = (700, 220, 180)
@@ -19,7 +19,7 @@ struct ConsoleChart {
   private func count(_ day: Int64, _ result: AuditFilter.Result) -> Int64 { counts[day]?[result] ?? 0 }
   private func count(of day: Int64) -> Int64 { Self.results.reduce(0) { $0 + count(day, $1) } }
 
-  /// `11-24`.
+  /// A day such as `11-24`.
   private static func shortName(_ day: Int64) -> String { String(UnixTime(day: day).text.dropFirst(5).prefix(5)) }
   private static func name(_ day: Int64) -> String { String(UnixTime(day: day).text.prefix(10)) }
 
@@ -75,7 +75,7 @@ struct ConsoleChart {
 }
 
 extension AuditFilter.Result {
-  /// The style sheet's word.
+  /// The class in the style sheet.
   fileprivate var word: String {
     switch self {
     case .approved: "good"

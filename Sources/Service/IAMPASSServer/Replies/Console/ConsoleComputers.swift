@@ -1,9 +1,9 @@
 import IAMPASSProtocol
 
-// Computers with a credential of their own.
+// Computers with their own credential.
 
 extension Console {
-  /// By their names, in pages.
+  /// The computers, sorted by name, in pages.
   func computersSection(_ visitor: Visitor) async throws -> HTML {
     var search = ComputerSearch(text: query("q"))
     if let name = call.target.value("after"), let id = call.target.value("id") { search.after = (name, id) }
@@ -50,7 +50,7 @@ extension Console {
     """
   }
 
-  /// Which version of the list of users it has.
+  /// The computer's version of the list of users.
   private func list(of one: ComputerSummary) -> HTML {
     guard let report = one.report else { return "–" }
     return report.listVersion == one.listVersion

@@ -3,14 +3,15 @@ import IAMPASSProtocol
 // Search forms above the console's lists. They send their fields in the address, so that a search can be kept as a link.
 
 extension Console {
-  /// Milliseconds between a day's beginning somewhere and in UTC: time zones go from 12 hours behind to 14 ahead.
+  /// The greatest difference between a day's beginning in a time zone and in UTC, in milliseconds. Time zones go from
+  /// 12 hours behind to 14 ahead.
   private static let greatestOffset: Int64 = 14 * 3_600_000
 
   /// A field of the address; empty if it is not given once.
   func query(_ name: String) -> String { String((call.target.value(name) ?? "")[...].trimming(" ")) }
 
-  /// The beginning of a day that the address names; nil if it names none. The console's script adds `NAME_at`, when that
-  /// is in the browser's time zone; otherwise the day is UTC's.
+  /// The beginning of the day in the address; nil if there is none. The console's script adds `NAME_at`, when that is
+  /// in the browser's time zone; otherwise the day is UTC's.
   ///
   /// - Parameter more: days after it.
   func queryDay(_ name: String, plus more: Int64 = 0) -> UnixTime? {
@@ -21,7 +22,7 @@ extension Console {
     return told
   }
 
-  /// - Parameter fields: each with its name, its label and its kind.
+  /// - Parameter fields: the fields, each with name, label and kind.
   func searchForm(_ path: String, _ fields: [(name: String, label: String, kind: String)], _ more: HTML = .nothing)
     -> HTML
   {

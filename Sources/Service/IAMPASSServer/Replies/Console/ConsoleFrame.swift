@@ -95,7 +95,7 @@ extension Console {
     """
   }
 
-  /// A form that only this browser's own page can send. Nothing, if its role may not send it.
+  /// A form that only this browser's own page can send; empty if its role may not send it.
   ///
   /// - Parameter seen: a mark of what the page shows of the form's subject.
   func form(_ path: String, _ visitor: Visitor, seen: String? = nil, _ content: HTML) -> HTML {
@@ -123,7 +123,7 @@ extension Console {
       """
   }
 
-  /// A step that cannot be undone opens first, and then asks for confirmation.
+  /// A form for a step that cannot be undone. It opens first, and then asks for confirmation.
   ///
   /// - Parameter choice: form fields above the button.
   func careful(
@@ -152,7 +152,7 @@ extension Console {
   }
 }
 
-/// What was just done, as the next page reports it.
+/// The last change, which the next page reports.
 enum ConsoleNotice: String {
   case settings, disabled, enabled, revoked, renamed, deleted, ended, rings, silent, joined, turnedAway, codeRevoked,
     listed, role, removed, settled, signatureAsked, unblocked

@@ -3,9 +3,9 @@ import IAMPASSProtocol
 // Computers that ask to join, and the codes by which they do.
 
 extension Console {
-  /// Codes on the page; older ones are a command's.
+  /// The most codes on the page. A command lists older ones.
   private static let shownCodes = 100
-  /// Names of computers beside a code; its own page has all.
+  /// The most names of computers beside a code. The code's own page has all.
   private static let shownNames = 5
   private static let joiningsLength = 50
 

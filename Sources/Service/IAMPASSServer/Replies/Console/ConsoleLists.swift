@@ -5,7 +5,7 @@ import IAMPASSProtocol
 extension Console {
   /// The number of entries on a page of the audit.
   private static let auditLength = 100
-  /// The greatest number of entries in a file.
+  /// The most entries in an exported file.
   private static let exportLength = 50_000
 
   func userPage(_ id: Int64, of application: String, _ visitor: Visitor) async throws -> ServiceReply {
@@ -13,7 +13,7 @@ extension Console {
     guard let found = try await storage.user(id, of: application),
       let phones = try await storage.managed(id, of: application)?.phones.map(\.phone)
     else { return refusal(.unknownUser) }
-    // Whoever cares for an administrator's phone could become that administrator.
+    // A helpdesk that registers an administrator's phone could become that administrator.
     let isOwn = try await storage.administratorsApplication() == application
     let visitor = isOwn && visitor.role < .admin ? visitor.reading : visitor
     let (application, user, sessions) = (found.application, found.user, found.sessions)
@@ -47,7 +47,7 @@ extension Console {
     return show("User \(user.known.text)", content, visitor: visitor)
   }
 
-  /// Nothing, unless something may keep requests from the phone.
+  /// The section on blocks; empty if there are none.
   private func blockSection(_ path: String, _ blocks: RequestBlocks, _ visitor: Visitor) -> HTML {
     guard !blocks.isEmpty else { return .nothing }
     return """
@@ -79,7 +79,7 @@ extension Console {
     return " Its page was last looked at \(time.html)."
   }
 
-  /// Nothing, unless the phone's browser may soon have forgotten it.
+  /// A warning if the phone's browser may soon delete its key; otherwise empty.
   private func absence(of phone: Phone, among phones: [Phone]) -> HTML {
     guard let days = phone.absence(at: now) else { return .nothing }
     let which = phones.count == 1 ? "this phone" : phone.label
@@ -150,27 +150,27 @@ extension Console {
     return table.html(none: "Nobody is signed in.")
   }
 
-  /// Values from computers, escaped as phones show them.
+  /// Values from computers, escaped as on phones.
   func shown(_ values: [String?]) -> [String] { values.compactMap { $0.map(DisplayText.escaped) } }
 
-  /// As much of a session's name as computers and phones show of it in lists.
+  /// The beginning of a session's name, as in lists on computers and phones.
   private func short(_ session: String) -> String { "session \(session.prefix(8))" }
 
-  /// An entry's values in one cell. A phone often has its user's name, which then stands there once.
+  /// An entry's values in one cell. A phone often has its user's name, which is then shown once.
   func words(_ names: [String], of entry: AuditEntry) -> HTML {
     var values: [String] = []
     for value in shown(names.map { entry[$0] }) where values.last != value { values.append(value) }
     return "\(values.joined(separator: ", "))"
   }
 
-  /// Whom the entry names itself, as it was then; otherwise the user that it is about, as the service knows them now.
+  /// The name in the entry, as it was then. Otherwise the entry's user, as the service knows them now.
   private func who(_ entry: AuditEntry) -> HTML {
     let named = words(["phone", "account"], of: entry)
     guard named.text.isEmpty, let number = entry["user"] else { return named }
     return entry.known?.html ?? "user \(number), deleted"
   }
 
-  /// Why something ended, in words.
+  /// The entry's reason in words.
   func reason(of entry: AuditEntry) -> String? { entry["reason"].map(ReasonWord.textForOthers) }
 
   private func more(_ entry: AuditEntry) -> HTML {
@@ -178,7 +178,7 @@ extension Console {
     return "\(shown(values).joined(separator: ", "))"
   }
 
-  /// Who did it: an administrator by name and role, anyone else by what they proved.
+  /// The actor: an administrator by name and role, others by the credential that they used.
   private func by(_ entry: AuditEntry) -> HTML {
     let name = entry["administrator"]
     guard let actor = entry.actor else { return "\(shown([name ?? "unknown"]).joined())" }

@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// How an application's own apps are rung.
+// The notification settings of an application's own apps.
 
 extension Console {
   func notificationsSection(

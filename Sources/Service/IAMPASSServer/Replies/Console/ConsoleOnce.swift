@@ -3,7 +3,7 @@ import IAMPASSProtocol
 // Pages that answer a form directly, since they show a secret that is shown only once.
 
 extension Console {
-  /// What the page has an administrator type: no other program reads the file.
+  /// The file's path in the commands that the page shows. No other program reads the file.
   private static let file = "/root/iampass-credential"
 
   func newApplicationPage(_ made: Application, _ visitor: Visitor) -> ServiceReply {
@@ -49,7 +49,7 @@ extension Console {
     return show("New credential for \(made.host)", content, visitor: visitor)
   }
 
-  /// The file that the lines go to, and what is typed then.
+  /// The steps: the file for the lines, and the next command.
   ///
   /// - Parameter host: the computer that the credential is for; nil for an application's own.
   private func steps(id: String, _ secret: Secret, host: String?) -> HTML {
@@ -70,7 +70,7 @@ extension Console {
       """
   }
 
-  /// - Parameter pins: the phone is a user's, whose computers may verify approvals.
+  /// - Parameter pins: whether the phone is a user's, whose computers may verify approvals.
   func linkPage(_ link: String, name: String, back: String, pins: Bool = true, _ visitor: Visitor) -> ServiceReply {
     let hint: HTML = """
       <p class="soft">This link does not have the <code>#pin</code> that <code>iampassctl enroll</code> adds: computers

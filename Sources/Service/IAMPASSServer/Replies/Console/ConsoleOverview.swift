@@ -3,7 +3,7 @@ import IAMPASSProtocol
 // The front page: what an administrator should look at.
 
 extension Console {
-  /// Seconds without a word after which a computer is called silent.
+  /// How long a computer must be silent before it is listed as silent, in seconds.
   private static let silence: Int64 = 86_400
   /// Days before a certificate's end from which the page warns.
   private static let warningDays: Int64 = 30

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 // Pages of the applications and their settings.
 
 extension Console {
-  /// Credentials on an application's page.
+  /// The most credentials on an application's page.
   private static let credentialsLength = 50
 
   func page(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
@@ -63,7 +63,7 @@ extension Console {
   }
 
   func applicationPage(_ id: String, _ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
-    // Before what is shown: a change between the two is told, and not missed.
+    // This is read before the shown data, so that a change in between is noticed.
     let seen = try await storage.state(of: .application(id))
     let after = call.target.value("after").flatMap { Int64($0) } ?? 0
     guard let found = try await storage.application(id, usersAfter: after, matching: query("q")) else {
@@ -121,7 +121,7 @@ extension Console {
       """
   }
 
-  /// The credential's name, with what was noticed of copies.
+  /// The credential's name, with a warning about copies.
   private func name(of one: HostCredential, _ fork: ForkedComputer?) -> HTML {
     guard let fork else { return "\(one.name)" }
     let what = fork.areBothUsed ? "copied: two computers use it" : "copied, or its disk was put back"

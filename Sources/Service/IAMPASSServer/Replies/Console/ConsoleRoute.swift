@@ -5,7 +5,7 @@ enum ConsoleRoute: Equatable {
   /// The front page.
   case overview
   case enter(code: String?)
-  /// A browser that is to be signed in by a phone.
+  /// The sign-in of a browser by phone.
   case signIn
   case leave
   case applications

@@ -1,10 +1,10 @@
-/// The least role for each address of the console. This is the one place that says so: what is not in the table is not
-/// found, and forms for what a browser may not send are not shown.
+/// The least role for each address of the console. Only this table decides: an address that is not in it does not
+/// exist, and forms that a browser may not send are not shown.
 struct ConsoleRule: Sendable {
   let method: String
   /// Below the console's address; `*` stands for any one segment.
   let pattern: String
-  /// Nil: anybody, also without signing in.
+  /// The least role; nil: no sign-in is needed.
   let least: AdministratorRole?
 
   static let all: [ConsoleRule] =
@@ -35,14 +35,14 @@ struct ConsoleRule: Sendable {
     patterns.map { ConsoleRule(method: method, pattern: $0, least: least) }
   }
 
-  /// Nil for what the console does not have.
+  /// Nil for an unknown address.
   ///
   /// - Parameter path: segments below the console's address.
   static func find(_ method: String, _ path: [String]) -> ConsoleRule? {
     all.first { $0.method == method && $0.matches(path) }
   }
 
-  /// - Parameter path: as a form has it, such as `/leave`.
+  /// - Parameter path: the path in a form, such as `/leave`.
   static func find(posting path: String) -> ConsoleRule? { find("POST", segments(path)) }
 
   private func matches(_ path: [String]) -> Bool {

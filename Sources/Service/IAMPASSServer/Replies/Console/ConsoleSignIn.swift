@@ -1,17 +1,17 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-// Administrators sign a browser in by their phones.
+// The sign-in of a browser by an administrator's phone.
 
 extension Console {
   static let askCookie = "__Host-iampass-console-ask"
-  /// Seconds until the waiting page looks again.
+  /// The time until the waiting page is loaded again, in seconds.
   private static let lookInterval = 3
 
-  /// What the phone shows as what is signed in to.
+  /// The service's name on the phone.
   private var shownService: String { "console of \(call.address.url.hostName ?? call.address.url.origin)" }
 
-  /// The page for whoever is not signed in.
+  /// The page for a browser that is not signed in.
   func signInPage(status: Int, reason: Reason?, problem: String? = nil) -> ServiceReply {
     let content: HTML = """
       <section aria-labelledby="title">
@@ -51,7 +51,7 @@ extension Console {
     return redirect("/sign-in").adding("Set-Cookie", "\(Self.askCookie)=\(key.exposedValue); \(attributes)")
   }
 
-  /// This browser's earlier request, which would keep the new one out.
+  /// Withdraws this browser's earlier request, which would block the new one.
   private func withdraw() async throws {
     guard let former = try await browsersAsk()?.session,
       let session = try await storage.session(former), session.lifecycle.isUnanswered
@@ -59,7 +59,7 @@ extension Console {
     _ = try await sessions.logOut(former)
   }
 
-  /// What this browser asked; nil if it asked nothing, or too long ago.
+  /// This browser's request; nil if there is none, or if it is too old.
   private func browsersAsk() async throws -> ConsoleAsk? {
     guard let key = cookie(Self.askCookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
     return try await storage.consoleAsk(key, at: now)
@@ -89,7 +89,7 @@ extension Console {
     return try await storage.settings(of: own)
   }
 
-  /// Where the request stands; whoever's phone approved it is signed in.
+  /// The request's state. If a phone has approved it, its administrator is signed in.
   func signInProgress() async throws -> ServiceReply {
     guard let ask = try await browsersAsk() else {
       return signInPage(status: 401, reason: nil)

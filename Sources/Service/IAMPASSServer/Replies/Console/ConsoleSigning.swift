@@ -1,11 +1,11 @@
 import IAMPASSProtocol
 
-// What administrators' phones sign, and what they have not signed yet.
+// Signed lists and sets, and unsigned changes.
 
 extension Console {
   private static let shownChanges = 50
 
-  /// What the front page says: nothing if everything is signed, or nothing has to be.
+  /// The front page's section: empty if there are no unsigned changes.
   func signingSection() async throws -> HTML {
     let state = try await core.signingState()
     guard state.set != nil, !state.isSigned else { return .nothing }
@@ -135,7 +135,7 @@ extension Console {
     return try await administratorsPage(visitor, problem: outcome.consoleText)
   }
 
-  /// - Returns: nil once the phone is asked.
+  /// - Returns: nil if the phone was asked.
   private func sign(_ subject: DocumentOrder.Subject, _ visitor: Visitor) async throws -> DocumentOutcome? {
     guard let name = visitor.administrator?.name else { return .notSigner }
     let documents = DocumentRequests(core: core, sessions: sessions, contact: call.address.url.origin)

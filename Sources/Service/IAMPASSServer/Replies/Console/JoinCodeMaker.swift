@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// Makes what is typed on computers that join, from a secret: it names the certificate that the service shows.
+/// Makes join codes from a secret. A code has the digest of the service's certificate.
 public struct JoinCodeMaker: Sendable {
   let make: @Sendable (Secret) async throws(Problem) -> JoinCode
 
@@ -17,7 +17,7 @@ public struct JoinCodeMaker: Sendable {
 
   public init(_ make: @escaping @Sendable (Secret) async throws(Problem) -> JoinCode) { self.make = make }
 
-  /// For a service whose certificate is not known to it.
+  /// For a service that does not know its certificate.
   public static let none = JoinCodeMaker { (_) throws(Problem) in
     throw Problem(
       "This service does not show a certificate of its own, so that codes are made on its computer",

@@ -1,20 +1,20 @@
 import IAMPASSProtocol
 
 extension ReasonWord {
-  /// What is said to a user, and what to administrators, who read about that user.
+  /// Words for users, and those for administrators who read about users.
   private static let othersWords = [
     (" you reported ", " the user reported "), (" this was not you ", " this was not them "),
     (" for you ", " for the user "), (" your phone ", " the phone "), (" your administrator ", " an administrator "),
   ]
 
-  /// What no terminal says, since nobody waits there any more.
+  /// Reasons that terminals do not show, because no user waits there any more.
   private static let afterwards = [
     SessionLifecycle.Ending.computerRestarted.rawValue: "the computer was restarted",
     SessionLifecycle.Ending.loggedOut.rawValue: "logged out, or cancelled at the computer",
   ]
 
-  /// The meaning of an entry's reason, as terminals have it, for administrators and without hints. What is not a word of
-  /// that table is returned as it is.
+  /// The meaning of an entry's reason as on terminals, but for administrators and without hints. An unknown word is
+  /// returned unchanged.
   static func textForOthers(of reason: String) -> String {
     guard !reason.contains(where: { $0.isLowercase || $0.isWhitespace }),
       let text = afterwards[reason] ?? text(of: reason)

@@ -1,7 +1,7 @@
 import Glibc
 import Synchronization
 
-/// What the service counts since its start. Labels are words of its own: no name, no id, no address.
+/// The service's counters since its start. Labels never have names, ids or addresses.
 final class Metrics: Sendable {
   private struct Counts {
     var replies: [Int: Int64] = [:]
@@ -25,12 +25,12 @@ final class Metrics: Sendable {
 
   func countStorageFailure() { counts.withLock { $0.storageFailures += 1 } }
 
-  /// A round of housekeeping is over, and nothing of it failed.
+  /// Notes that a round of housekeeping has succeeded.
   func housekept() { counts.withLock { $0.housekeptAt = .now } }
 
   func count(_ event: SessionEvent) { counts.withLock { $0.events[event.word, default: 0] += 1 } }
 
-  /// What becomes of sessions.
+  /// Events of sessions.
   enum SessionEvent {
     case started
     case approved
@@ -52,9 +52,9 @@ final class Metrics: Sendable {
   /// The text of OpenMetrics 1.0.
   ///
   /// - Parameters:
-  ///   - stock: nil if it could not be read; its numbers are then left out.
-  ///   - signing: like `stock`.
-  ///   - unsignedSince: in Unix time.
+  ///   - stock: the stored amounts; nil if they could not be read and are left out.
+  ///   - signing: the state of signing; nil as for `stock`.
+  ///   - unsignedSince: the first unsigned change, in Unix time.
   func text(
     _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, load: StorageLoad, held: Int,
     keepsHouse: Bool, certificateEnd: UnixTime?, file: FileHealth.State

@@ -1,4 +1,4 @@
-/// Writes OpenMetrics 1.0: families with type, help and samples in a stable order, and the end that says that all is there.
+/// Writes OpenMetrics 1.0: families with type, help and samples in a stable order, and the mark of the end.
 struct OpenMetricsText {
   typealias Label = (name: String, value: String)
 

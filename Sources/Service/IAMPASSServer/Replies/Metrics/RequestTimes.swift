@@ -1,15 +1,15 @@
-/// How long requests take, from the whole request until its reply: for a held one until it is held, and for a stream until
-/// it begins.
+/// The durations of requests, from the whole request until its reply. A held request counts until it is held, and a
+/// stream until it begins.
 final class RequestTimes: Sendable {
-  /// What a request was about. Its path has names, which are for nobody.
+  /// The kind of a request. Its path has names, which must not be in metrics.
   enum Group: String, CaseIterable, Sendable {
     case start, status, logout, computer, management, openid, join, console, phone, events, page, health
     case published
-    /// A path that means nothing.
+    /// An unknown path.
     case other
   }
 
-  /// What became of it.
+  /// The result of a request.
   enum Outcome: String, CaseIterable, Sendable {
     case done = "2xx"
     case led = "3xx"
@@ -31,7 +31,7 @@ final class RequestTimes: Sendable {
     histograms[Group(route)]?[Outcome(reply)]?.note(time)
   }
 
-  /// Those of which there is something to say, in a fixed order.
+  /// The groups with requests, in a fixed order.
   var noted: [(group: Group, outcome: Outcome, noted: Histogram.Noted)] {
     Group.allCases.flatMap { group in
       Outcome.allCases.compactMap { outcome in

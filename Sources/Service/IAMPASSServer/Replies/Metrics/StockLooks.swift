@@ -1,20 +1,20 @@
 import Synchronization
 
-/// What `/metrics` asks the database for. One look at a time: a database that hangs is not asked again and again, and
-/// whoever asks for the metrics waits a moment at most.
+/// Reads the database's numbers for `/metrics`, one query at a time. So a database that hangs is not asked repeatedly,
+/// and the metrics wait only a bounded time.
 final class StockLooks: Sendable {
   struct Stock: Sendable {
     let storage: StorageStock
     let signing: SigningState
   }
 
-  /// How long the metrics wait for the database: half of what Prometheus waits for them.
+  /// How long the metrics wait for the database: half of Prometheus's own time.
   @TaskLocal static var patience = Duration.seconds(5)
 
   private let current = Mutex<Task<Stock, any Error>?>(nil)
 
-  /// - Returns: nil if the database takes too long. The look goes on, for whoever asks next.
-  /// - Throws: what `look` throws.
+  /// - Returns: nil if the database takes too long. The query goes on for the next caller.
+  /// - Throws: the errors of `look`.
   func stock(by look: @escaping @Sendable () async throws -> Stock) async throws -> Stock? {
     let task = current.withLock { current in
       if let current { return current }

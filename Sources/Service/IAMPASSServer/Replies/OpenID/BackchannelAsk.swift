@@ -1,21 +1,21 @@
 import IAMPASSProtocol
 
-/// What a client asks of `/bc-authorize` (CIBA Core 1.0 §7.1).
+/// A client's request to `/bc-authorize` (CIBA Core 1.0 §7.1).
 struct BackchannelAsk: Sendable {
   /// The greatest length of a binding message, in characters: phones show all of it.
   static let greatestMessage = 200
-  /// What phones call the binding message.
+  /// The binding message's name on phones.
   static let messageName = "message"
-  /// Seconds that an approval would last if nobody collected it. Nothing stays signed in by it.
+  /// How long an approval lasts if it is not collected, in seconds. It does not keep a user signed in.
   static let duration: Int64 = 60
 
   /// The user's id at the application.
   let user: String
-  /// What the phone shows; nil: no more than who asks.
+  /// The message on the phone; nil: it shows only the client.
   let message: String?
-  /// Seconds that the request waits for its answer; nil: as long as the application's requests do.
+  /// How long the request waits for its answer, in seconds; nil: the application's setting.
   let answerTime: Int64?
-  /// The client shows the digits that the reply has. This is the service's own parameter: CIBA has no such digits.
+  /// Whether the client shows the digits in the reply. This is the service's own parameter: CIBA has no such digits.
   let showsCode: Bool
 
   init(_ form: OpenIDForm) throws(OpenIDError) {
@@ -36,7 +36,7 @@ struct BackchannelAsk: Sendable {
     showsCode = code != nil
   }
 
-  /// As the client that was checked asks it.
+  /// The start for the verified client.
   func start(by client: Starter, from sender: ClientAddress) throws(OpenIDError) -> StartAsk {
     let context = SignInContext(
       host: client.credential?.host, further: message.map { [.init(name: Self.messageName, value: $0)] } ?? [])
@@ -51,12 +51,12 @@ struct BackchannelAsk: Sendable {
     .invalidBindingMessage, "send at most \(greatestMessage) characters, none of which is invisible")
 
   private static func fit(_ message: String) throws(OpenIDError) -> String {
-    // What a phone would have to name, such as an invisible character, may mislead.
+    // Characters that a phone would have to escape, such as invisible ones, may mislead.
     guard message.count <= greatestMessage, DisplayText.sanitized(message) == message else { throw misfit }
     return message
   }
 
-  /// The time that is asked for, without the time to collect the answer.
+  /// The requested time, without the time to collect the answer.
   private static func answerTime(_ text: String) throws(OpenIDError) -> Int64 {
     guard text.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let seconds = Int64(text), seconds > 0 else {
       throw OpenIDError(.invalidRequest, "requested_expiry takes a whole number of seconds above 0")

@@ -84,7 +84,7 @@ struct BackchannelReplies: Sendable {
       core.board.changed(.user(user))
       return OpenIDError(.accessDenied, Reason.methodNotAvailable.rawValue, .methodNotAvailable)
     case .openRequest(_, let user):
-      // The user's phone shows how many.
+      // The user's phone shows their number.
       core.board.changed(.user(user))
       return OpenIDError(.accessDenied, Reason.requestPending.rawValue, .requestPending)
     }
@@ -125,7 +125,7 @@ struct BackchannelReplies: Sendable {
     throw OpenIDError(.pending, "the user has not answered yet")
   }
 
-  /// What an `auth_req_id` names: this client's own session, and nobody else's.
+  /// The session of an `auth_req_id`. It must be this client's own.
   private func session(named name: String, of client: Starter, at now: UnixTime) async throws -> ToldSession? {
     guard let id = name.split(separator: ".").first.map(String.init),
       let told = try await sessions.settled(id, at: now),
@@ -135,7 +135,7 @@ struct BackchannelReplies: Sendable {
     return told
   }
 
-  /// Gives the token to the one question that ends the session: of two at the same time, the other gets none.
+  /// Gives the token to the one question that ends the session: of two at the same time, only one gets it.
   private func token(
     of told: ToldSession, for client: Starter, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
@@ -147,7 +147,7 @@ struct BackchannelReplies: Sendable {
     else { throw OpenIDError(.expired, "the approval is over") }
     let body: JSON = .object([
       "id_token": .string(try await key.sign(claims)),
-      // CIBA demands one. It opens nothing.
+      // CIBA requires one. It gives no access.
       "access_token": .string(try RandomValue.identifier()), "token_type": .string("Bearer"),
       "expires_in": .integer(BackchannelAsk.duration),
     ])
@@ -167,14 +167,15 @@ struct BackchannelReplies: Sendable {
     }
   }
 
-  /// The `auth_req_id`: the session's id, and a proof that its client started it, which does not tell the session's token.
+  /// The `auth_req_id`: the session's id, and a proof that its client started it. The proof does not reveal the
+  /// session's token.
   private static func name(of session: Session) -> String {
     session.id + "." + Base64URL.encode(Digest.sha256(Array("ciba ".utf8) + session.token.exposedBytes))
   }
 }
 
 extension SessionStore {
-  /// Collects an approval for good, and ends its session: the program that asked keeps sessions of its own.
+  /// Collects an approval, and ends its session, because the asking program has its own sessions.
   ///
   /// - Returns: the session; nil unless it is active, and this ended it.
   fileprivate func redeem(_ id: String, at now: UnixTime) async throws -> Session? {
@@ -191,7 +192,7 @@ extension SessionStore {
 }
 
 extension HostCredential {
-  /// Whether ``RequestStore/noteUse(of:at:)`` would change anything.
+  /// Whether ``RequestStore/noteUse(of:at:)`` would store a change.
   fileprivate func isUseNews(at now: UnixTime) -> Bool {
     lastUsedAt.map { now.milliseconds(since: $0) >= Self.useInterval * 1_000 } ?? true
   }

@@ -7,7 +7,7 @@ struct OpenIDClientCheck: Sendable {
 
   let core: ServiceCore
 
-  /// What a request says of its client.
+  /// The client's id and secret in a request.
   private struct Claim {
     let id: String
     let secret: Secret
@@ -28,7 +28,7 @@ struct OpenIDClientCheck: Sendable {
     else { throw refused }
     core.starters.keep(starter, as: claim.id)
     guard Self.isMade(claim, by: starter) else { throw refused }
-    // Only the holder of the secret is told.
+    // Only the holder of the secret gets this reason.
     guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }
     call.request.onProof()
     return starter
@@ -38,7 +38,7 @@ struct OpenIDClientCheck: Sendable {
     starter.credential?.isOpenID == true && starter.secret == OpenIDSecret.stored(claim.secret)
   }
 
-  /// The id under which failures are counted; nil if the request names none.
+  /// The id under which failures are counted; nil if the request has none.
   static func claimedID(in request: ServiceRequest) -> String? {
     (try? OpenIDForm(request)).flatMap { try? claim(in: request, $0).id }
   }

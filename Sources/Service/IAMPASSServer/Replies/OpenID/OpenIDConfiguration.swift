@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// What clients read first: OpenID Connect Discovery 1.0 §3 with CIBA Core 1.0 §4.
+/// The document that clients read first: OpenID Connect Discovery 1.0 §3 with CIBA Core 1.0 §4.
 enum OpenIDConfiguration {
   static let grant = "urn:openid:params:grant-type:ciba"
 
@@ -19,7 +19,7 @@ enum OpenIDConfiguration {
       "subject_types_supported": texts("public"),
       "scopes_supported": texts("openid"),
       "claims_supported": texts("iss", "sub", "aud", "azp", "iat", "exp", "amr", "approval_data"),
-      // No browser is ever sent here.
+      // Browsers are never redirected here.
       "response_types_supported": .array([]),
       "request_parameter_supported": .bool(false),
       "request_uri_parameter_supported": .bool(false),

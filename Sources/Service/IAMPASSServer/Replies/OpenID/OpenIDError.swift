@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-/// A refusal as OAuth clients read it: RFC 6749 §5.2, CIBA Core 1.0 §11 and §13.
+/// A refusal in the form of OAuth: RFC 6749 §5.2, CIBA Core 1.0 §11 and §13.
 struct OpenIDError: Error, Sendable {
   enum Code: String, Sendable, CaseIterable {
     case invalidRequest = "invalid_request"
@@ -18,9 +18,9 @@ struct OpenIDError: Error, Sendable {
   }
 
   let code: Code
-  /// For the client's developer.
+  /// The description for the client's developer.
   let description: String
-  /// The same refusal in this service's own words, if it has one: for limits.
+  /// The same refusal as a ``Reason``, for limits; nil if there is none.
   let reason: Reason?
 
   init(_ code: Code, _ description: String, _ reason: Reason? = nil) {
@@ -29,7 +29,7 @@ struct OpenIDError: Error, Sendable {
     self.reason = reason
   }
 
-  /// - Parameter route: `/token` says 400 where `/bc-authorize` says 403.
+  /// - Parameter route: `/token` gives 400 in cases for which `/bc-authorize` gives 403.
   func reply(at route: OpenIDRoute) -> ServiceReply {
     let body: JSON = .object(["error": .string(code.rawValue), "error_description": .string(description)])
     guard code == .invalidClient else {

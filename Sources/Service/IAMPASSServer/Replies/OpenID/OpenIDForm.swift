@@ -11,7 +11,7 @@ struct OpenIDForm: Sendable {
       let text = String(validating: request.body, as: UTF8.self),
       let fields = RequestTarget(Substring("/?" + text))
     else { throw OpenIDError(.invalidRequest, "send the parameters as a form, in UTF-8") }
-    // Also of parameters that nobody reads here (RFC 6749 §3.2): another reader of the form could take the other value.
+    // This also applies to parameters that are not read here (RFC 6749 §3.2): another reader could use the other value.
     guard Set(fields.query.map(\.name)).count == fields.query.count else {
       throw OpenIDError(.invalidRequest, "send each parameter once")
     }

@@ -1,12 +1,12 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Takes the user's answer to a request, as the phone sends it.
+/// Takes the user's answer to a request from the phone.
 struct AnswerReplies: Sendable {
   let core: ServiceCore
   let sessions: SessionReplies
 
-  /// Takes the user's answer to a request of this phone's, in time, once.
+  /// Takes the user's answer to a request of this phone, in time and once.
   func take(_ call: Call) async throws -> ServiceReply {
     guard call.request.body.count <= KeptAnswer.greatestLength else { return .refused(.answerTooLong) }
     let device = DeviceCheck(core: core)
@@ -39,8 +39,8 @@ struct AnswerReplies: Sendable {
   }
 
   /// - Parameters:
-  ///   - phone: as it is stored now.
-  ///   - stored: this user's session that the answer names.
+  ///   - phone: the phone as it is stored now.
+  ///   - stored: the session in the answer, which is this user's.
   private static func decide(
     _ answer: AnswerStatement, of verified: VerifiedStatement, _ check: CredentialCheck, _ phone: PhoneFacts,
     _ stored: Session?, at now: UnixTime
@@ -61,7 +61,7 @@ struct AnswerReplies: Sendable {
   private func announce(_ session: Session, answeredBy phone: Phone, _ call: Call) async -> ServiceReply {
     core.audit.answered(session, by: phone)
     core.announceChange(of: session)
-    // The answer is taken, whether or not this can be stored.
+    // The answer counts, even if this cannot be stored.
     do {
       try await core.heard(phone, call)
       if session.document != nil {
@@ -69,7 +69,7 @@ struct AnswerReplies: Sendable {
         try await documents.attend(toSession: session.id)
       }
     } catch { core.tell(storageFailure: error) }
-    // The only answer that has an effect and is refused all the same: the phone must not say that it approved.
+    // This answer has an effect, but is refused, so that the phone does not show an approval.
     return session.lifecycle.ending == .wrongCode ? .refused(.wrongCode) : .done
   }
 

@@ -3,14 +3,14 @@ import IAMPASSProtocol
 
 /// One page's stream.
 actor DeviceEvents: EventSource {
-  /// Held replies of one user's phones; a page that lost its network leaves some behind. The oldest end first.
+  /// The most held replies of one user's phones. A page that lost its network leaves some behind. The oldest end first.
   static let greatestCount = 12
-  /// How long a stream is silent at most, in seconds: middle boxes forget idle connections.
+  /// The longest silence of a stream, in seconds: middleboxes drop idle connections.
   private static let heartbeat: Int64 = 15
-  /// How long a stream lasts, in seconds: then the page asks again, with a fresh signature.
+  /// How long a stream lasts, in seconds. Then the page asks again, with a new signature.
   private static let lifetime: Int64 = 900
-  /// A change only in what was held back is told this long after the last event, in seconds: hammering must not make a
-  /// flood of events.
+  /// The least time between two events that only change the number of blocked requests, in seconds. So a flood of
+  /// requests does not cause a flood of events.
   private static let heldBackPause: Int64 = 1
 
   private let replies: RequestReplies
@@ -18,7 +18,7 @@ actor DeviceEvents: EventSource {
   private let verified: VerifiedStatement
   private let watch: ChangeBoard.Watch
   private let end: UnixTime
-  /// What the page was told last, and when: the open sessions, each with how many further requests were held back.
+  /// The last event's open sessions, each with its number of blocked requests, and the time.
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
   private var looks = LookTimes()
@@ -34,7 +34,7 @@ actor DeviceEvents: EventSource {
     let beat = core.clock().advanced(seconds: Self.heartbeat)
     while true {
       let now = core.clock()
-      // The page is open for hours, and what a look needs is not.
+      // The page is open for hours, but a look's memory must be freed.
       guard now < end else { return nil }
       if looks.isDue(at: now) {
         guard let (news, deadline) = await apart({ await self.look(at: now) }) else { return nil }
@@ -51,15 +51,15 @@ actor DeviceEvents: EventSource {
     }
   }
 
-  /// What has changed since the last look, and when time alone changes something; nil if the phone was cut off or the
-  /// storage fails. A page whose stream ends asks again, which costs more than a look: what had no turn is looked at later.
+  /// The changes since the last look, and the next time at which a request expires; nil if the phone was revoked or the
+  /// storage fails. If the storage is busy, the look is repeated later, because a new stream would cost more.
   private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
     do {
       guard let shown = try await replies.openRequests(of: verified, at: now),
         let phone = try await core.storage.phone(verified.phone.id)
       else { return nil }
       var news: [UInt8] = []
-      // A request whose time is over is not open any more a moment later.
+      // An expired request is closed a moment later.
       var deadline = shown.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
       let counts = Dictionary(uniqueKeysWithValues: shown.requests.map { ($0.session, $0.blocked ?? 0) })
       if let due = due(counts, at: now) {
@@ -81,19 +81,19 @@ actor DeviceEvents: EventSource {
     } catch {
       core.tell(storageFailure: error)
       guard error is StorageBusy else { return nil }
-      // What this look found was not told.
+      // The result of this look was not sent.
       shownRequests = nil
       return ([], core.clock().advanced(seconds: StorageBusy.pause))
     }
   }
 
-  /// When the page is told of these: at once if requests came or went; nil if it knows all of them.
+  /// When to send these to the page: at once if requests came or went; nil if it has all of them.
   private func due(_ counts: [String: Int64], at now: UnixTime) -> UnixTime? {
     guard let shown = shownRequests, counts.keys == shown.counts.keys else { return now }
     return counts == shown.counts ? nil : shown.at.advanced(seconds: Self.heldBackPause)
   }
 
-  /// JSON as it is written here has no line breaks.
+  /// An event. Our JSON has no line breaks.
   private static func event(_ name: String, _ data: [UInt8]) -> [UInt8] {
     Array("event: \(name)\ndata: ".utf8) + data + Array("\n\n".utf8)
   }

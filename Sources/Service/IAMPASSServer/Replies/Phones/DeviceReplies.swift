@@ -1,11 +1,11 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What the service tells phones.
+/// The service's replies to phones.
 struct DeviceReplies: Sendable {
   let core: ServiceCore
   let sessions: SessionReplies
-  /// Which push services ring phones.
+  /// The push services that may be used.
   let pushTrust: PushTrust
 
   func reply(to route: PhoneRoute, _ call: Call) async throws -> ServiceReply {
@@ -57,7 +57,7 @@ struct DeviceReplies: Sendable {
     }
   }
 
-  /// The phone gives its user up. Sessions that it approved go on; requests that it has not answered are closed.
+  /// Unregisters the phone. Sessions that it has approved go on, and its unanswered requests are closed.
   private func unregister(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.unregister]) { verified, _ in
       let now = core.clock()
@@ -84,7 +84,7 @@ extension ServiceCore {
     }
   }
 
-  /// What a phone shows of its user: presence, sessions and methods.
+  /// The data that a phone shows of its user: presence, sessions and methods.
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
@@ -106,8 +106,8 @@ extension ServiceCore {
 
 extension Phone {
   /// - Parameters:
-  ///   - phone: the one that is told.
-  ///   - clock: for the times that it shows.
+  ///   - phone: the phone that gets the list.
+  ///   - clock: the clock for the times that it shows.
   fileprivate func listed(for phone: Phone, _ clock: StorageClock) -> ListedPhone {
     ListedPhone(name: label, since: clock.unixTime(of: registeredAt).seconds, isThis: id == phone.id)
   }
@@ -118,9 +118,9 @@ extension Session {
   fileprivate var locumName: String? { locum.flatMap { $0.phone == answeredBy ? $0.name : nil } }
 
   /// - Parameters:
-  ///   - phone: the one that is told.
-  ///   - phones: its user's.
-  ///   - clock: for the times that the phone shows.
+  ///   - phone: the phone that gets the session.
+  ///   - phones: its user's phones.
+  ///   - clock: the clock for the times that the phone shows.
   fileprivate func liveSession(
     of phone: Phone, _ phones: [Phone], at now: UnixTime, _ clock: StorageClock
   ) -> LiveSession? {

@@ -1,8 +1,8 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// An app that recognizes its user's face offers the method `facial`, if its application lets apps vouch for that. It is
-/// the app's word: nothing in an answer proves a face.
+/// An app that recognizes its user's face offers the method `facial`, if its application lets apps vouch for that. Only
+/// the app vouches for it: an answer does not prove a face.
 struct FaceReplies: Sendable {
   let core: ServiceCore
 
@@ -11,7 +11,7 @@ struct FaceReplies: Sendable {
       let now = core.clock()
       let refusal = try await core.storage.keepFace(ask.purpose == .face, of: verified.acting, at: now) { phone in
         guard phone.isLive else { return .cutOff }
-        // Withdrawing is always right.
+        // Withdrawing is always allowed.
         guard ask.purpose == .noFace || phone.mayVouchForFace else {
           return Refusal(.methodNotAvailable)
         }

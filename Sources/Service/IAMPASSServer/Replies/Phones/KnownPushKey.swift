@@ -1,10 +1,9 @@
 import IAMPASSProtocol
 import Synchronization
 
-/// The public key that browsers subscribe with, in memory: it is made once and for all, and strangers may ask for it as
-/// often as they like.
+/// The public key that browsers subscribe with, in memory. It is made once, and strangers may ask for it at any rate.
 final class KnownPushKey: Sendable {
-  /// Seconds after which it is read again all the same: a database that was put back may have another one.
+  /// The age in seconds at which it is read again: a restored database may have another key.
   static let lifetime: Int64 = 60
 
   private let known = Mutex<(text: String, readAt: UnixTime)?>(nil)

@@ -1,18 +1,18 @@
 import IAMPASSProtocol
 
-/// When the state that a page shows is read. Thousands of pages are open and silent, and each look is several questions to
-/// the database.
+/// Decides when the state of a page is read. Thousands of pages are open without news, and each look takes several
+/// questions to the database.
 struct LookTimes {
-  /// After this many seconds without a word of a change there is a look all the same: other servers of one database speak
-  /// of sessions and lists alone.
+  /// The longest time between two looks, in seconds: other servers of one database only report changes of sessions and
+  /// lists.
   static let silence: Int64 = 60
 
-  /// The next look; nil: at once.
+  /// When the next look is due; nil: at once.
   private(set) var next: UnixTime?
 
   func isDue(at now: UnixTime) -> Bool { next.map { $0 <= now } ?? true }
 
-  /// - Parameter deadline: when time alone changes something; nil: never.
+  /// - Parameter deadline: when a request next expires; nil: never.
   mutating func looked(at now: UnixTime, deadline: UnixTime?) {
     let silent = now.advanced(seconds: Self.silence)
     next = min(silent, deadline ?? silent)

@@ -16,7 +16,7 @@ struct PageFile: Sendable {
   /// The phone's page itself.
   static let phone = PageFile("text/html; charset=utf-8", PackageResources.phone_html)
 
-  /// What stands beside it below `phone/`, by name.
+  /// The other files below `phone/`, by name.
   static let beside: [String: PageFile] = [
     "phone.css": PageFile("text/css; charset=utf-8", PackageResources.phone_css),
     "phone.webmanifest": PageFile("application/manifest+json", PackageResources.phone_webmanifest),
@@ -48,7 +48,7 @@ struct PageFile: Sendable {
 }
 
 extension ServiceReply {
-  /// The phone's page, or a file beside it. Nothing here is secret or about anybody.
+  /// The phone's page, or a file beside it. They have no secrets and no personal data.
   static func phoneFile(_ name: String, _ call: Call) -> ServiceReply {
     if name.isEmpty { return page(.phone, call) }
     guard let file = PageFile.beside[name] else { return refused(.notFound) }
@@ -64,7 +64,7 @@ extension ServiceReply {
     ServiceReply(302, [], headers: [("Location", call.address.url.route(path)), ("Cache-Control", "no-store")])
   }
 
-  /// A file of a page, or 304 for a browser that has it already.
+  /// A file of a page, or 304 for a browser that already has it.
   static func page(_ file: PageFile, _ call: Call) -> ServiceReply {
     let isKnown = call.request.values(of: ["If-None-Match"]).contains { $0.contains(file.tag) }
     var headers = PageHeaders.of(call.address)

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-/// What the files of the phone's page are recognized by.
+/// The digests of the files of the phone's page.
 ///
-/// The page's program comes from the service, so that a service which was broken into could serve another one.
+/// The page's program comes from the service, so an attacker who controls the service could serve another one.
 public enum PhonePageDigest {
   /// Lines in the form of `sha256sum`: 64 hexadecimal digits, two spaces, and the path below the service's address. The
   /// page itself comes first, and is at `register/CODE` too.

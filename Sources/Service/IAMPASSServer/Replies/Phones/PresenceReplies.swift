@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// The phone leaves or comes back, and its sessions with it; or its page is looked at.
+/// Replies to phones that leave, come back, or report that their page is visible.
 struct PresenceReplies: Sendable {
   let core: ServiceCore
 
@@ -13,13 +13,13 @@ struct PresenceReplies: Sendable {
       guard let moved else { return Refusal.cutOff.reply }
       core.announceMoves(of: moved)
       core.board.changed(.user(verified.user))
-      // Only after the change: a silent phone that says it leaves must not be back for a moment.
+      // This comes after the change: a silent phone that leaves must not count as back for a moment.
       try await core.heard(verified.phone, call)
       return try await core.describe(verified, presence: presence, at: now)
     }
   }
 
-  /// The phone's page is in view. This moves no session: a page says nothing when its phone leaves.
+  /// Notes that the phone's page is visible. This does not change sessions: a page cannot report that its phone leaves.
   func look(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.look]) { verified, _ in
       try await core.storage.noteLook(of: verified.acting, at: core.clock())

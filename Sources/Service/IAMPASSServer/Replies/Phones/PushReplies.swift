@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Where the service rings a phone whose page is closed.
+/// Replies about push subscriptions, by which the service rings a phone whose page is closed.
 struct PushReplies: Sendable {
   let core: ServiceCore
   let trust: PushTrust
@@ -11,7 +11,7 @@ struct PushReplies: Sendable {
     ServiceReply(200, PushKeyReply(key: try await core.pushKey.text(core.storage, at: core.clock())).encoded())
   }
 
-  /// Sets how the phone is rung from now on, or that it is not rung.
+  /// Sets how the phone is rung, or that it is not rung.
   func subscribe(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.push]) { verified, _ in
       guard let statement = try? PushStatement(verified.statement) else { return .refused(.badRequest) }

@@ -1,13 +1,13 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Makes a phone a user's phone, by a link that may be shown often and is used once.
+/// Registers a phone for a user, with a link that may be opened often but is used once.
 struct RegistrationReplies: Sendable {
   let core: ServiceCore
-  /// Which push services ring phones.
+  /// The push services that may be used.
   let pushTrust: PushTrust
 
-  /// A link leads browsers to the page, which then asks for what the link says. Other programs are told at once.
+  /// Leads browsers to the page, which then asks for the link's data. Other programs get the data at once.
   func openLink(_ code: String, _ call: Call) async throws -> ServiceReply {
     let reply = call.request.wantsPage ? ServiceReply.page(.phone, call) : try await showLink(Secret(code))
     return reply.adding("Vary", "Accept")
@@ -29,7 +29,7 @@ struct RegistrationReplies: Sendable {
 
   func register(_ call: Call) async throws -> ServiceReply {
     guard let request = try? RegisterRequest(parsing: call.request.body) else { return .refused(.badRequest) }
-    // First, and without a write: a made-up code costs no more than this.
+    // This is first and does not write, so that an invented code costs little.
     let arrival = core.clock()
     let link = Registration.usable(try await link(request.code)?.link, at: arrival)
     if case .failure(let refusal) = link { return refusal.reply }
@@ -47,7 +47,7 @@ struct RegistrationReplies: Sendable {
     }
   }
 
-  /// The link with this code; nil if there is none, as for what no code looks like.
+  /// The link with this code; nil if there is none, or if the code is malformed.
   private func link(_ code: Secret) async throws -> (link: Link, application: String)? {
     RandomValue.isIdentifier(code.exposedValue) ? try await core.storage.link(code) : nil
   }
@@ -122,8 +122,8 @@ extension Refusal {
 }
 
 extension CredentialCheck {
-  /// The former credential must sign its own replacement. Otherwise anyone who has only the phone's key could register
-  /// an authenticator of their own, and unlock with it.
+  /// The former credential must sign its own replacement. Otherwise a thief of only the phone's key could register
+  /// another authenticator, and unlock with it.
   fileprivate func refusal(of verified: VerifiedStatement, toReplace former: VerifiedCredential?) -> Refusal? {
     guard let former else { return nil }
     guard let assertion = verified.assertion else { return Refusal(.assertionMissing) }
@@ -147,9 +147,9 @@ private enum Registration {
 
   static func decide(_ facts: LinkFacts, at now: UnixTime) -> Result<Link, Refusal> {
     usable(facts.link, at: now).flatMap { link in
-      // All that the link replaces is lost.
+      // All phones that the link replaces are lost.
       if link.replacesPhone, link.lostPhone == nil { return .success(link) }
-      // Otherwise anyone who gets hold of a link could take over an account whose owner has a phone.
+      // Otherwise a thief of a link could take over an account whose owner has a phone.
       let others = facts.phones.filter { $0.id != link.lostPhone }
       return others.isEmpty || others.count < facts.greatestCount
         ? .success(link) : .failure(Refusal(.hasMobileDevice))

@@ -2,7 +2,7 @@ import DeviceProtocol
 import IAMPASSProtocol
 import Synchronization
 
-/// The requests that wait for a phone's answer: told once, held until they change, or streamed.
+/// The requests that wait for a phone's answer: sent once, held until they change, or streamed.
 struct RequestReplies: Sendable {
   let core: ServiceCore
 
@@ -33,12 +33,11 @@ struct RequestReplies: Sendable {
     guard let shown = try await openRequests(of: verified, at: now) else { return .reply(Refusal.cutOff.reply) }
     if isLast { return .reply(ServiceReply(200, shown.encoded())) }
     let patience = end.milliseconds(since: now)
-    // A phone that waits is told at once of a method that nobody had asked for when it began to wait, and of a code that
-    // had not served.
+    // A waiting phone gets a reply at once if a method is newly required, or a code was newly used.
     guard !arrival.isNews(shown), Set(shown.requests.map(\.session)) == known, patience > 0 else {
       return .reply(try await show(shown, of: verified.user, applied: wait, at: now))
     }
-    // A request whose time is over is not open any more a moment later.
+    // An expired request is closed a moment later.
     let untilDeadline = shown.requests.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
     return .nothingYet(milliseconds: min(patience, untilDeadline))
   }
@@ -54,7 +53,7 @@ struct RequestReplies: Sendable {
     }
   }
 
-  /// The user's open requests; nil if the phone was cut off meanwhile.
+  /// The user's open requests; nil if the phone was revoked meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
     guard let requests = try await core.storage.requests(for: verified.acting, at: now) else { return nil }
     return RequestsReply(
@@ -76,7 +75,7 @@ struct RequestReplies: Sendable {
   }
 }
 
-/// What a phone's listing had when it came: the first look's.
+/// The result of a listing's first look.
 private final class Arrival: Sendable {
   private let first = Mutex<RequestsReply?>(nil)
 
@@ -100,9 +99,9 @@ extension AnswerElsewhere {
 }
 
 extension Session {
-  /// Nil unless it waits for an answer of this phone.
+  /// The request as this phone shows it; nil unless it waits for this phone's answer.
   ///
-  /// - Parameter credential: the phone's own, for the method `device`.
+  /// - Parameter credential: the phone's credential for the method `device`.
   fileprivate func openRequest(for phone: Phone, at now: UnixTime, credential: String?) -> OpenRequest? {
     var current = lifecycle
     current.settle(at: now)

@@ -6,13 +6,13 @@ extension PresenceBySilence {
 }
 
 extension ServiceCore {
-  /// Notes a proven, unrepeated message of a phone.
+  /// Notes a verified message of a phone.
   ///
-  /// - Parameter isAsking: for its requests, with which counting begins.
+  /// - Parameter isAsking: whether it asks for its requests, which begins the counting of silence.
   func heard(_ phone: Phone, _ call: Call, isAsking: Bool = false) async throws {
     guard !PresenceBySilence.isBrowser(call.request) else { return }
     guard let wasSilent = try await storage.wasSilent(phone, isAsking: isAsking) else { return }
-    // A lost time does no harm: the phone is heard again, or the count starts over after a restart.
+    // A lost note does no harm: the phone asks again, or the count begins again after a restart.
     announceMoves(of: try await storage.hear(phone, wasSilent: wasSilent, at: clock()))
   }
 }
