@@ -4,11 +4,11 @@ import IAMPASSProtocol
 
 /// Ends sessions of the phone's user.
 public struct EndStatement: Sendable, Equatable {
-  /// The greatest number of sessions.
+  /// The greatest number of sessions in one statement.
   public static let greatestCount = 50
 
   public let ask: DeviceAsk
-  /// Ids of sessions.
+  /// The sessions' ids.
   public let sessions: [String]
 
   public init(ask: DeviceAsk, sessions: [String]) {
@@ -29,12 +29,11 @@ public struct EndStatement: Sendable, Equatable {
 }
 
 /// Adds or replaces the phone's credential. Its challenge is ``CredentialChallenge/bytes(for:publicKey:)`` with the
-/// ask's nonce. If the phone has a credential already, an assertion of that credential over this statement comes with
-/// it.
+/// ask's nonce. A phone that already has a credential also sends an assertion of it over this statement.
 public struct CredentialStatement: Sendable, Equatable {
   public let ask: DeviceAsk
   public let credential: UnverifiedCredential
-  /// As ``RegisterRequest/pinMAC``, if the page still has the secret of its link. Nil: the phone is not pinned any more.
+  /// As ``RegisterRequest/pinMAC``, if the page still has the secret of its link. Nil: the phone is no longer pinned.
   public let pinMAC: String?
 
   public init(ask: DeviceAsk, credential: UnverifiedCredential, pinMAC: String? = nil) {
@@ -87,7 +86,7 @@ public struct UnverifiedPushSubscription: Sendable, Equatable {
 /// Tells the service how to ring the phone while its page or app is closed.
 public struct PushStatement: Sendable, Equatable {
   public let ask: DeviceAsk
-  /// Nil: the phone shall not be rung any more.
+  /// Nil: the phone is no longer rung.
   public let way: PushWay?
 
   public init(ask: DeviceAsk, way: PushWay?) {
@@ -121,8 +120,8 @@ public struct PushKeyReply: Sendable, Equatable {
 
 /// Names of the events in the stream of `POST /device/v1/events`.
 public enum DeviceEvent: String, Sendable, CaseIterable {
-  /// ``RequestsReply``.
+  /// The data is a ``RequestsReply``.
   case requests
-  /// ``DeviceStatusReply``.
+  /// The data is a ``DeviceStatusReply``.
   case status
 }

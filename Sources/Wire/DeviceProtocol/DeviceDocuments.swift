@@ -4,15 +4,15 @@ import IAMPASSProtocol
 
 /// Asks for a page of the document that a request names.
 public struct DocumentAsk: Sendable, Equatable {
-  /// Bytes of ``after``.
+  /// The greatest length of ``after`` in bytes.
   public static let greatestCursor = 200
 
   public let ask: DeviceAsk
   /// The request's id.
   public let session: String
-  /// `administrators`: the number of the last set that this phone knows; 0: none.
+  /// The number of the last set that this phone knows (member `administrators`); 0 if it knows none.
   public let knownSet: Int64
-  /// Empty for the first page, then ``DocumentPage/next`` of the one before.
+  /// Empty for the first page, then ``DocumentPage/next`` of the page before.
   public let after: String
 
   public init(ask: DeviceAsk, session: String, knownSet: Int64, after: String) {
@@ -38,12 +38,12 @@ public struct DocumentAsk: Sendable, Equatable {
   }
 }
 
-/// A page of a document. The phone appends the parts of all pages, and believes nothing before their digests fit.
+/// A page of a document. The phone appends the parts of all pages, and trusts nothing before their digests match.
 public struct DocumentPage: Sendable, Equatable {
   /// A user of the list, with the groups whose lists have the user.
   public struct Entry: Sendable, Equatable {
     public let line: UserListLine
-    /// By their bytes.
+    /// Sorted by bytes.
     public let groups: [String]
 
     /// - Parameter groups: without repetition.
@@ -64,7 +64,7 @@ public struct DocumentPage: Sendable, Equatable {
       else { throw .member("groups") }
     }
 
-    /// It holds the user's token.
+    /// Contains the user's token.
     public var json: JSON {
       guard case .object(let members) = line.json else { preconditionFailure("a line is an object") }
       return .object(members + [JSON.Member("groups", .array(groups.map { .string($0) }))])
@@ -89,19 +89,19 @@ public struct DocumentPage: Sendable, Equatable {
     var json: JSON { .object(["head": head.json, "proof": proof.json]) }
   }
 
-  /// `head` or `set`, on the first page alone.
+  /// `head` or `set`, only on the first page.
   public let document: SignedDocument?
-  /// On the first page alone; nil: no list was ever signed.
+  /// Only on the first page; nil if no list was ever signed.
   public let former: Former?
-  /// Without gaps, up to the one in force.
+  /// Without gaps, up to the set in force.
   public let sets: [SignedAdministratorSet]
-  /// The new list, whole, by name.
+  /// The whole new list, sorted by name.
   public let entries: [Entry]
-  /// Entries of the former list that the new one does not have, or has otherwise.
+  /// Entries of the former list that the new one lacks, or has in another form.
   public let other: [Entry]
   /// Names in the new list that the former one lacks.
   public let new: [String]
-  /// What the next ask has as ``DocumentAsk/after``; nil: this was the last page.
+  /// The ``DocumentAsk/after`` of the next ask; nil on the last page.
   public let next: String?
 
   public init(
@@ -139,7 +139,7 @@ public struct DocumentPage: Sendable, Equatable {
     }
   }
 
-  /// It holds users' tokens.
+  /// Contains users' tokens.
   public func encoded() -> [UInt8] {
     var members: [JSON.Member] = [JSON.Member("status", .bool(true))]
     switch document {

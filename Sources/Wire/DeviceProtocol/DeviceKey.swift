@@ -32,7 +32,7 @@ public final class DeviceKey: @unchecked Sendable {
     return DeviceKey(adopting: made)
   }
 
-  /// A key as ``exported()`` wrote it.
+  /// Reads a key that ``exported()`` wrote.
   public convenience init(exported: Secret) throws(DeviceKeyError) {
     guard let bytes = Base64.decode(exported.exposedValue), !bytes.isEmpty else { throw .notAKey }
     let read: OpaquePointer? = bytes.withUnsafeBufferPointer {
@@ -143,7 +143,7 @@ public final class DevicePublicKey: @unchecked Sendable {
     return EVP_DigestVerify(context, encoded, encoded.count, message, message.count) == 1
   }
 
-  /// As ``verifies(_:over:)``, over a digest that is known already: 32 bytes.
+  /// As ``verifies(_:over:)``, over a known digest of 32 bytes.
   func verifies(_ signature: [UInt8], overDigest digest: [UInt8]) -> Bool {
     guard let encoded = ECDSASignature.der(raw: signature), let context = EVP_PKEY_CTX_new(key, nil) else {
       return false
@@ -156,7 +156,7 @@ public final class DevicePublicKey: @unchecked Sendable {
 
 /// Converts between the raw form of WebCrypto and the DER form of libcrypto.
 enum ECDSASignature {
-  /// Bytes of r, and of s.
+  /// The length of r and of s in bytes.
   private static let half = 32
 
   static func raw(der: [UInt8]) -> [UInt8]? {

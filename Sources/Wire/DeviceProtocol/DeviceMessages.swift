@@ -1,6 +1,6 @@
 import IAMPASSProtocol
 
-// The messages under /device/v1/, both directions. DeviceStatements.swift has what a phone asks and answers.
+// The messages under /device/v1/, in both directions. DeviceStatements.swift has the statements that a phone signs.
 
 /// Paths of the phone's protocol, below the service's address.
 public enum DeviceRoute {
@@ -31,9 +31,9 @@ public struct RegisterRequest: Sendable, Equatable {
   public let credential: UnverifiedCredential?
   /// ``PhoneKeys/pinMAC(secret:origin:link:)`` of these keys, if the link has a secret. The service cannot check it.
   public let pinMAC: String?
-  /// `subscription`: how the phone is rung from the beginning; nil: not at all.
+  /// How to ring the phone (member `subscription`); nil: it is not rung.
   public let way: PushWay?
-  /// What its user calls the phone, to tell it from another of theirs; nil: the service finds a word.
+  /// The user's name for the phone, which distinguishes it from the user's other phones; nil: the service chooses one.
   public let name: String?
 
   public init(
@@ -133,7 +133,7 @@ public struct LiveSession: Sendable, Equatable {
   /// Unix time in seconds at which the session expires.
   public let expires: Int64
   public let context: SignInContext
-  /// `approved_on`: the user's other phone, if that approved it.
+  /// The user's other phone that approved it (member `approved_on`); nil if this phone did.
   public let approvedOn: String?
 
   public init(
@@ -169,7 +169,7 @@ public struct ListedPhone: Sendable, Equatable {
   public let name: String
   /// Unix time in seconds of its registration.
   public let since: Int64
-  /// The one that is told.
+  /// Whether this is the phone that receives the reply.
   public let isThis: Bool
 
   public init(name: String, since: Int64, isThis: Bool) {
@@ -187,7 +187,7 @@ public struct ListedPhone: Sendable, Equatable {
 
 /// A sign-in that an administrator's phone approved for this user.
 public struct ApprovedByLocum: Sendable, Equatable {
-  /// What the administrator's phone shows for them.
+  /// The administrator's name, as this phone shows it.
   public let name: String
   /// Unix time in seconds.
   public let at: Int64
@@ -221,16 +221,16 @@ public struct DeviceStatusReply: Sendable, Equatable {
   public let sessions: [LiveSession]
   /// The methods that this phone supports, the weakest first.
   public let methods: [AuthenticationMethod]
-  /// `walkaway`: whether the sessions leave with the phone. Otherwise they stay active, whatever the phone says of its
-  /// presence. True if an older service does not send it.
+  /// Whether sessions become `walkaway` when the phone leaves (member `walkaway`). Otherwise they stay active, whatever
+  /// presence the phone reports. True if an older service does not send it.
   public let walksAway: Bool
   /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
   public let training: [AuthenticationMethod]
-  /// `codes_used`: codes of the user that served lately, the newest first; empty from an older service.
+  /// Codes of the user that were lately used (member `codes_used`), the newest first; empty from an older service.
   public let codesUsed: [CodeUseReport]
-  /// The user's, the oldest first; empty from an older service.
+  /// The user's phones, the oldest first; empty from an older service.
   public let phones: [ListedPhone]
-  /// `by_locums`: what administrators approved for the user lately, the oldest first. Not sent if there is none.
+  /// What administrators lately approved for the user (member `by_locums`), the oldest first. Not sent if empty.
   public let byLocums: [ApprovedByLocum]
 
   public init(

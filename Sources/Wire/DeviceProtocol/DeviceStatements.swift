@@ -24,7 +24,7 @@ public enum DevicePurpose: String, Sendable, CaseIterable {
   case look
   /// This app recognizes its user's face, and vouches for it from now on: the method `facial`.
   case face
-  /// It does so no longer.
+  /// This app no longer vouches for its user's face.
   case noFace = "no_face"
   /// Fetch the document that a request asks an administrator to sign: ``DocumentAsk``.
   case document

@@ -1,7 +1,7 @@
 import CLibcrypto
 import IAMPASSProtocol
 
-/// libcrypto, for what the service and a phone verify of administrators' documents.
+/// Verifies signatures of administrators' documents by libcrypto, at the service and on a phone.
 public struct DeviceVerifier: SignatureVerifier {
   public init() {}
 

@@ -19,12 +19,12 @@ public struct OpenRequest: Sendable, Equatable {
   /// How many more requests the same source made while this one was open; nil if the service does not count. A large
   /// number means that someone is flooding the phone.
   public let blocked: Int64?
-  /// The answer must sign it; nil if the computer sent none.
+  /// The challenge, which the answer must sign; nil if the computer sent none.
   public let challenge: ApprovalChallenge?
-  /// `for_another`: this phone's user is asked as a locum, for a user of the computer who has no phone at hand.
+  /// Whether this phone's user is asked as a locum (member `for_another`), for a user who has no phone at hand.
   public let isForAnother: Bool
-  /// `document`: the kind of the document that is to be signed (``SignedDocument/Kind``); nil for a sign-in. Empty if the
-  /// member has another form.
+  /// The kind of the document to sign (member `document`, see ``SignedDocument/Kind``). Nil for a sign-in; empty if the
+  /// member is malformed.
   public let document: String?
 
   public init(
@@ -46,7 +46,7 @@ public struct OpenRequest: Sendable, Equatable {
     self.document = document
   }
 
-  /// Whether the request names a document, or has the service name that stands for one: an approval must show it.
+  /// Whether the request names a document, or has the service name of documents. An approval must then show it.
   public var isForDocument: Bool { document != nil || SignedDocument.isAsked(by: context) }
 
   init(_ json: JSON) throws(MessageError) {
@@ -75,9 +75,9 @@ public struct OpenRequest: Sendable, Equatable {
 /// A request that another phone of the user has answered.
 public struct AnsweredElsewhere: Sendable, Equatable {
   public let session: String
-  /// Otherwise it was denied.
+  /// False if it was denied.
   public let isApproved: Bool
-  /// What the user calls the phone that answered.
+  /// The user's name for the phone that answered.
   public let phone: String
   public let context: SignInContext
 
@@ -104,13 +104,13 @@ public struct AnsweredElsewhere: Sendable, Equatable {
 
 /// The reply to a listing.
 public struct RequestsReply: Sendable, Equatable {
-  /// From the oldest to the newest.
+  /// The oldest first.
   public let requests: [OpenRequest]
   /// `training_required`: methods that a computer asked for and the phone lacks; empty from an older service.
   public let training: [AuthenticationMethod]
   /// See ``DeviceStatusReply/codesUsed``.
   public let codesUsed: [CodeUseReport]
-  /// Requests that another phone of the user has answered a moment ago. It is not sent if there are none.
+  /// Requests that another phone of the user has answered a moment ago. Not sent if empty.
   public let answered: [AnsweredElsewhere]
 
   public init(

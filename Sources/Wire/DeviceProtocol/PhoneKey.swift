@@ -12,7 +12,8 @@ public protocol PhoneAgreementKey: Sendable {
   /// As ``PhoneKey/publicKeyText``.
   var publicKeyText: String { get throws(DeviceKeyError) }
 
-  /// 32 bytes: the plain x coordinate of ECDH (SP 800-56A). `point` is the other's, uncompressed, and on the curve.
+  /// 32 bytes: the plain x coordinate of ECDH (SP 800-56A). `point` is the other side's point, uncompressed and on the
+  /// curve.
   func agreement(withPoint point: [UInt8]) throws(DeviceKeyError) -> [UInt8]
 }
 

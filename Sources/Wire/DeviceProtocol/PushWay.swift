@@ -19,7 +19,7 @@ public enum PushWay: Sendable, Equatable {
   }
 }
 
-/// What an app's notification service calls this phone. As received, nothing is checked.
+/// An app's address at its notification service. As received, nothing is checked.
 public struct UnverifiedAppToken: Sendable, Equatable {
   public enum Service: String, Sendable, CaseIterable {
     /// A device token of APNs, in hexadecimal digits.

@@ -4,22 +4,22 @@ import WorkerLink
 
 /// The service's `authentication/*` routes, for one credential.
 public final class AuthenticationClient {
-  /// The codes that are drawn at most until one is free: a user has few requests at once, and there are a hundred codes.
-  /// Each refused code brings a broken service nearer to the one that it wants, which another terminal shows.
+  /// The most codes that are drawn until one is free. A user has few requests at once, and there are a hundred codes.
+  /// Each refused code brings a compromised service nearer to the code that another terminal shows.
   private static let greatestCodeCount = 3
-  /// How often a start is sent at most, each time over another connection.
+  /// The most times that a start is sent, each time over a new connection.
   private static let greatestSendCount = 3
 
   let channel: SignedChannel
   let signer: RequestSigner
   let applicationID: String
   private let bootID: String?
-  /// Where the match codes of the next sign-in come from.
+  /// The source of the match codes of the next sign-in.
   public var codes: any MatchCodes = UnsharedMatchCodes()
-  /// The code of the sign-in that is to start, and how many were drawn for it.
+  /// The code of the next sign-in, and the number of codes drawn for it.
   private var code: Secret?
   private var codeCount = 0
-  /// Whether any start that this client sent can have been read, whatever came of it.
+  /// Whether the service may have read any start that this client sent, whatever its result.
   public private(set) var startMayHaveArrived = false
 
   /// - Parameters:
@@ -40,7 +40,7 @@ public final class AuthenticationClient {
   /// Asks the phone of the user that `token` stands for.
   ///
   /// - Parameters:
-  ///   - question: what the phone is asked, and whose word counts.
+  ///   - question: the question for the phone.
   ///   - durationSeconds: the session's greatest length; the service's own default is an hour.
   public func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
@@ -59,7 +59,7 @@ public final class AuthenticationClient {
         switch answer {
         // Another open request of the user has this code.
         case .notStarted(ReasonWord.codeInUse): self.code = nil
-        // The same code is asked for again: otherwise the service could have it drawn until the code suits it.
+        // The same code is asked for again: otherwise the service could have codes drawn until one suits it.
         case .notStarted: return answer
         case .pending, .notVerifiable, .wantsCode:
           self.code = nil
@@ -71,7 +71,7 @@ public final class AuthenticationClient {
     }
   }
 
-  /// The code that the sign-in has, or another one; nil if ``greatestCodeCount`` codes were refused.
+  /// The sign-in's code, or a new one; nil if ``greatestCodeCount`` codes were refused.
   private func nextCode() throws(ServiceError) -> Secret? {
     if let code { return code }
     guard codeCount < Self.greatestCodeCount else { return nil }
@@ -90,14 +90,14 @@ public final class AuthenticationClient {
     let methods = question.methods
     if !methods.isEmpty { query.append(("methods", methods.map(\.rawValue).joined(separator: ","))) }
     query.append(("duration_seconds", String(durationSeconds)))
-    // Only `iampass-server` is told more than the published contract has: it announced one of the two.
+    // Only `iampass-server` gets more than the published contract has. It has announced one of the two.
     let isOurs = question.context != nil || settings.signedReplies
     let name = isOurs ? StartName.draw() : nil
     let body = StartRequest(
       context: question.context, bootID: isOurs ? bootID : nil, challenge: asked?.challenge,
       matchCode: asked?.shownCode, start: name
     ).encoded()
-    // The digest of what the phone will show: the signature covers the address alone.
+    // The digest of what the phone will show. The signature covers only the address.
     if isOurs {
       query.append(BodyDigest.item(for: body))
     }
@@ -111,13 +111,14 @@ public final class AuthenticationClient {
     }
   }
 
-  /// Sends a start, and sends it again if its connection is lost and the service knows a start again by its name.
+  /// Sends a start, and sends it again if its connection is lost and the service recognizes a repeated start by its
+  /// name.
   private func sendStart(
     _ url: Secret, _ body: [UInt8], mayRepeat: Bool, deadline: MonotonicInstant
   ) throws(ServiceError) -> HTTPReply {
     var count = 1
     while true {
-      // A step of its own, so that no readable address, with the user's token, outlives it.
+      // A separate step, so that no readable address with the user's token outlives it.
       let sealed = try channel.seal.request(.post, url.exposedValue, by: signer, body: body)
       do {
         let reply = try channel.exchange(sealed, deadline: deadline)
@@ -132,7 +133,8 @@ public final class AuthenticationClient {
     }
   }
 
-  /// Otherwise the first start may have rung the phone, and the second one would ring it once more.
+  /// Whether the service recognizes a repeated start. Otherwise the first start may have rung the phone, and a second
+  /// one would ring it again.
   private func takesStartsAgain(deadline: MonotonicInstant) -> Bool {
     let probe = ServiceProbe(channel)
     for _ in 1..<Self.greatestSendCount {
@@ -161,8 +163,8 @@ public final class AuthenticationClient {
 
   /// Asks whether the session was approved.
   ///
-  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at
-  /// once.
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil: it replies at
+  ///   once.
   public func approval(
     of session: PendingSession, waitSeconds: Int64?, deadline: MonotonicInstant
   ) throws(ServiceError) -> ApprovalAnswer {
@@ -175,7 +177,7 @@ public final class AuthenticationClient {
     return try ApprovalAnswer(status, for: session, held: held)
   }
 
-  /// Which phones the user has, by digests of their keys. Every credential may ask.
+  /// The user's phones, identified by digests of their keys. Every credential may ask.
   ///
   /// - Throws: ``ServiceError/notFound`` for a user whom the service does not know, and by a service without this route.
   public func phoneDigests(of token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> PhoneDigestsReply {
@@ -201,8 +203,8 @@ public final class AuthenticationClient {
     return page
   }
 
-  /// Asks, signed, for nothing but an answer: it fails as ``start(token:_:durationSeconds:deadline:)`` would without a
-  /// way to the service. A service without this route answers, too.
+  /// Sends a signed request that has no effect. It fails like ``start(token:_:durationSeconds:deadline:)`` if the
+  /// service is out of reach. A service without this route answers too.
   public func reach(deadline: MonotonicInstant) throws(ServiceError) {
     do { _ = try channel.exchange(channel.seal.markRequest(), deadline: deadline) } catch {
       guard error == .notFound else { throw error }
@@ -218,7 +220,7 @@ public final class AuthenticationClient {
   }
 }
 
-/// A reply that says nothing but whether it was done: it was.
+/// Reads a reply that says only whether the service acted. Throws if it did not.
 @discardableResult
 func acknowledged(_ reply: HTTPReply) throws(ServiceError) -> AcknowledgementReply {
   let answer = try understood { () throws(MessageError) in try AcknowledgementReply(parsing: reply.body) }
@@ -226,7 +228,7 @@ func acknowledged(_ reply: HTTPReply) throws(ServiceError) -> AcknowledgementRep
   return answer
 }
 
-/// Turns what a message's reader throws into the service's error.
+/// Turns an error of a message's reader into a service error.
 func understood<Message>(_ read: () throws(MessageError) -> Message) throws(ServiceError) -> Message {
   do { return try read() } catch { throw .badReply(error) }
 }

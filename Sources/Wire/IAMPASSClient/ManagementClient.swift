@@ -22,14 +22,15 @@ public final class ManagementClient {
     applicationID = credential.applicationID
   }
 
-  /// Makes the service know these tokens. Those it knew are named in `existing`.
+  /// Adds these tokens at the service. The reply's `existing` names those that it already had.
   ///
-  /// - Parameter names: what people call some of these users; see ``AddUsersRequest/Name``. Left out are names that a
-  ///   service would refuse, and all of them if the service does not sign its replies: it may be another one than ours.
+  /// - Parameter names: what people call some of these users; see ``AddUsersRequest/Name``. Names that a service would
+  ///   refuse are left out. If the service does not sign its replies, all names are left out: it may not be
+  ///   `iampass-server`.
   public func addUsers(
     _ tokens: [Secret], called names: [(token: Secret, name: String)] = [], deadline: MonotonicInstant
   ) throws(ServiceError) -> AddUsersReply {
-    // Several users may share a token, and no member of an object may repeat.
+    // Several users may share a token, and an object must not repeat a member.
     var seen: Set<String> = []
     let told = (isOurs ? names : []).lazy.map { AddUsersRequest.Name(user: $0.token.exposedValue, text: $0.name) }
       .filter { $0.isFit && seen.insert($0.user).inserted }
@@ -44,27 +45,28 @@ public final class ManagementClient {
     try acknowledged(try channel.send(.post, url, by: signer, body: body, deadline: deadline))
   }
 
-  /// A link by which one phone registers for this user, once.
+  /// Returns a link by which one phone can register for this user, once.
   public func deviceRegistrationLink(
     token: Secret, displayName: String?, deadline: MonotonicInstant
   ) throws(ServiceError) -> String {
     try link("device_registration_link", token, displayName, deadline: deadline).link
   }
 
-  /// What became of a lost phone.
+  /// The result for a lost phone.
   public struct LostDevice: Sendable, Equatable {
-    /// For a new one.
+    /// The registration link of a new phone.
     public let link: String
-    /// How many of the user's sessions were ended; nil if that was not asked for, or the service does not know it.
+    /// The number of the user's sessions that were ended; nil if that was not asked for, or the service does not
+    /// support it.
     public let endedSessions: Int64?
   }
 
-  /// Cuts the user's phones off and gives the link for a new one.
+  /// Revokes the user's phones, and returns the link for a new one.
   ///
   /// - Parameters:
   ///   - displayName: nil keeps the name that the phone had.
-  ///   - sessions: nil: they go on.
-  ///   - phone: the id of the one that is lost, as ``phones(of:deadline:)`` has it; nil: all of them.
+  ///   - sessions: the sessions to end; nil: all go on.
+  ///   - phone: the lost phone's id, from ``phones(of:deadline:)``; nil: all of the user's phones.
   public func lostUserMobileDevice(
     token: Secret, displayName: String?, sessions: LostDeviceSessions? = nil, phone: String? = nil,
     deadline: MonotonicInstant
@@ -79,7 +81,7 @@ public final class ManagementClient {
     return try understood { () throws(MessageError) in try DeviceRegisteredReply(parsing: reply.body) }.isRegistered
   }
 
-  /// The keys of the user's phones, as the service has them: whether they are the phones' own, it cannot prove.
+  /// The keys of the user's phones, as the service has them. The service cannot prove that they are the phones' own.
   ///
   /// - Throws: ``ServiceError/notFound`` for a user whom the service does not know, and by a service without this route.
   public func phones(of token: Secret, deadline: MonotonicInstant) throws(ServiceError) -> UserPhonesReply {
@@ -117,7 +119,7 @@ public final class ManagementClient {
 
   private var isOurs: Bool { channel.seal.settings.signedReplies }
 
-  /// - Parameter body: what will be sent; its digest is then in the address.
+  /// - Parameter body: what will be sent; the address then contains its digest.
   private func route(
     _ name: String, _ token: Secret? = nil, query: [(String, String)] = [], body: [UInt8]? = nil
   ) -> String {

@@ -6,11 +6,11 @@ public struct RemoteSession: Sendable {
   public let logoutURL: String
   public let token: Secret
   public let secret: Secret
-  /// What the service's replies about this session call it. Nil if the service gave no name at the start, and if
-  /// replies are not signed: then anybody could write the name.
+  /// The session's name in the service's replies. Nil if the service gave no name at the start, or if replies are not
+  /// signed: anybody could then write the name.
   public let name: String?
-  /// The same name, signed or not, if it can stand in a log line: under it the session is found at the service. It
-  /// decides nothing.
+  /// The same name, signed or not, if it is fit for a log line. It finds the session at the service, and decides
+  /// nothing.
   public let label: String?
   let signer: RequestSigner
 
@@ -23,7 +23,8 @@ public struct RemoteSession: Sendable {
       self.statusURL = try settings.server.ownAddress(statusURL)
       self.logoutURL = try settings.server.ownAddress(logoutURL)
     } catch { throw .foreignAddress }
-    // The token stands in a header: nothing that could end it, or be another client's id, is taken.
+    // The token is put into a header. It must not be another client's id, or contain a character that could end the
+    // header.
     guard token.exposedBytes.allSatisfy({ (0x21...0x7E).contains($0) }), token.exposedBytes.count <= 512 else {
       throw .badReply(.member("session_token"))
     }
@@ -36,7 +37,7 @@ public struct RemoteSession: Sendable {
     } catch { throw .badSessionSecret }
   }
 
-  /// Refuses what was said of another session: its owner can have any nonce signed there, this request's too.
+  /// Refuses a reply about another session: that session's owner can have any nonce signed, also this request's.
   func require(_ named: String?) throws(ServiceError) {
     guard name == nil || name == named else { throw .replyForAnother }
   }
@@ -47,14 +48,15 @@ public struct PendingSession: Sendable {
   public let remote: RemoteSession
   /// Two digits to show, if the service wants them typed on the phone.
   public let matchCode: String?
-  /// The session's name, as the service gave it; nil if it gave none.
+  /// The session's name, from the service; nil if it gave none.
   public let name: String?
-  /// What makes it an approved one.
+  /// What proves the session's approval.
   fileprivate let evidence: ApprovalEvidence
-  /// The address of the phone's page, for a phone that nothing rings: at the service, and short enough for a line.
+  /// The address of the phone's page, for a phone that is not rung. It is at the service, and short enough for one
+  /// line.
   public let phonePage: String?
 
-  /// Characters; a longer address is not shown.
+  /// In characters. A longer address is not shown.
   private static let greatestPageLength = 120
 
   init(remote: RemoteSession, started: StartedSession, server: ServerURL, evidence: ApprovalEvidence) {
@@ -62,7 +64,7 @@ public struct PendingSession: Sendable {
     self.evidence = evidence
     name = started.name
     matchCode = started.matchCode
-    // An address elsewhere would have the user sign in to a stranger's page.
+    // Another address could lead the user to a stranger's page.
     let page = server.isEncrypted ? started.phonePage.flatMap { try? server.ownAddress($0) } : nil
     phonePage = page.flatMap { $0.utf8.count <= Self.greatestPageLength ? $0 : nil }
   }
@@ -70,10 +72,10 @@ public struct PendingSession: Sendable {
   /// A request without a match code that another process has started. Nil if its approval could not be verified.
   ///
   /// - Parameters:
-  ///   - name: of the session, as the service gave it then.
-  ///   - question: the same as at the start, or the phone's signature will not fit.
-  ///   - challenge: of the start.
-  ///   - origin: the service's, as the phone spells it.
+  ///   - name: the session's name from the service at the start.
+  ///   - question: the same as at the start. Otherwise the phone's signature does not match.
+  ///   - challenge: the challenge of the start.
+  ///   - origin: the service's origin, as the phone spells it.
   public init?(
     resuming remote: RemoteSession, name: String?, _ question: ApprovalQuestion, challenge: ApprovalChallenge?,
     origin: String
@@ -91,7 +93,7 @@ public struct PendingSession: Sendable {
     phonePage = nil
   }
 
-  /// What the phone is to sign; nil if the service is believed.
+  /// The challenge for the phone to sign; nil if the service's word counts.
   public var challenge: ApprovalChallenge? {
     switch evidence {
     case .service: nil
@@ -100,25 +102,26 @@ public struct PendingSession: Sendable {
   }
 }
 
-/// What an approval of a session must show.
+/// What proves an approval.
 enum ApprovalEvidence: Sendable {
-  /// Nothing more than the service's word.
+  /// Only the service's word.
   case service
-  /// What a trusted phone signed.
+  /// A trusted phone's signature.
   case phone(ApprovalCheck)
 }
 
-/// A session that the service confirmed by 200 from its own `status_url` with exactly `active`; and, if the request
-/// demanded it, by an approval that a trusted phone signed.
+/// A session that the service confirmed: its own `status_url` replied 200 with exactly `active`. If the request
+/// demanded it, a trusted phone also signed the approval.
 ///
-/// Only ``AuthenticationClient`` makes one, so that recording an unconfirmed sign-in does not compile.
+/// Only ``AuthenticationClient`` makes one, so code that records an unconfirmed sign-in does not compile.
 public struct ActiveSession: Sendable {
   public let remote: RemoteSession
-  /// What the phone signed; nil if the service is believed.
+  /// What the phone signed; nil if the service's word counts.
   public let approval: VerifiedApproval?
-  /// The phone that approved, for the log: what a phone signed, otherwise what the service says. Nil if neither does.
+  /// The phone that approved, for the log: from the phone's signed approval, otherwise from the service. Nil if neither
+  /// names it.
   public let phone: String?
-  /// Where the service stood in its history when it said so; nil if it does not tell.
+  /// The service's position in its history when it replied; nil if it does not send one.
   public let mark: ServiceMark?
 
   /// - Throws: ``ServiceError/approvalNotVerified(_:)``.
@@ -134,20 +137,20 @@ public struct ActiveSession: Sendable {
   }
 }
 
-/// What `authenticate_user` answered.
+/// The result of `authenticate_user`.
 public enum StartAnswer: Sendable {
   case pending(PendingSession)
-  /// Started, but the service did not repeat what was asked: it knows no verified approvals. Whoever gets this cancels
-  /// the request.
+  /// Started, but the service did not repeat the question, so it does not support verified approvals. The caller must
+  /// cancel the request.
   case notVerifiable(RemoteSession)
-  /// Started with digits, although this computer can show none: the service knows no requests without. Whoever gets this
-  /// cancels the request.
+  /// Started with digits that this computer cannot show: the service does not support requests without digits. The
+  /// caller must cancel the request.
   case wantsCode(RemoteSession)
   /// Not started, with the service's reason as received, e.g. `NO_MOBILE_DEVICE`.
   case notStarted(reason: String?)
 }
 
-/// What `status_url` answered while an approval is awaited.
+/// The result of `status_url` while an approval is awaited.
 public enum ApprovalAnswer: Sendable {
   case approved(ActiveSession)
   /// `pending` or `identifying`; `held` if the service waited with its reply until something changed.
@@ -157,9 +160,9 @@ public enum ApprovalAnswer: Sendable {
 }
 
 extension ApprovalAnswer {
-  /// No other place turns a reply into an approval.
+  /// The only place that turns a reply into an approval.
   ///
-  /// - Throws: ``ServiceError/badReply(_:)`` if the reply says `active` and not authenticated at once, and
+  /// - Throws: ``ServiceError/badReply(_:)`` if the reply says both `active` and not authenticated, and
   ///   ``ServiceError/approvalNotVerified(_:)``.
   init(_ reply: StatusReply, for session: PendingSession, held: Bool) throws(ServiceError) {
     switch reply.status {

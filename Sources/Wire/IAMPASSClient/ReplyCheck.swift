@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 import WorkerLink
 
-/// What one reply proves: its status, the service's clock and its signatures, read at this one place for sign-ins, for
-/// the helper and for `setup`.
+/// What one reply proves: its status, the service's clock and its signatures. Sign-ins, the helper and `setup` all use
+/// this.
 struct ReplyCheck {
   let reply: HTTPReply
   let question: SealedRequest
@@ -23,12 +23,12 @@ struct ReplyCheck {
     }
   }
 
-  /// Refused for the credential or its signature.
+  /// Whether the credential or its signature was refused.
   var isTurnedAway: Bool { reply.status == 401 || reply.status == 403 }
 
   var strength: ReplyStrength { ReplyStrength(reply, to: question, credential) }
 
-  /// The service's clock minus ours, in seconds; nil if it did not tell.
+  /// The service's clock minus ours, in seconds; nil if the reply has no date.
   var clockDifference: Int64? { Self.clockDifference(of: reply, now: now) }
 
   static func clockDifference(of reply: HTTPReply, now: Int64) -> Int64? {
@@ -41,7 +41,7 @@ struct ReplyCheck {
     return .clockDiffers(minutes: Int64(distance / 60))
   }
 
-  /// `Retry-After` in seconds. No IAMPASS service uses its date form, which is not read.
+  /// `Retry-After` in seconds; nil for its date form, which no IAMPASS service uses.
   private static func seconds(_ text: String) -> Int64? {
     Int64(text).flatMap { $0 >= 0 ? $0 : nil }
   }
@@ -49,11 +49,11 @@ struct ReplyCheck {
 
 /// What a reply's signatures prove.
 enum ReplyStrength {
-  /// Nothing: the reply has no signature, or a wrong one.
+  /// Nothing: the signature is missing or wrong.
   case none
-  /// That the service gave this reply under this nonce.
+  /// The service gave this reply under this nonce.
   case plain
-  /// That it gave it to this question.
+  /// The service gave this reply to this question.
   case target
 
   fileprivate init(_ reply: HTTPReply, to question: SealedRequest, _ credential: ServiceCredential) {

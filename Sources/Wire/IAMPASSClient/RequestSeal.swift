@@ -1,13 +1,13 @@
 import IAMPASSProtocol
 import WorkerLink
 
-/// A request with its signature, and what its reply is checked by.
+/// A signed request, and what is needed to check its reply.
 public struct SealedRequest: Sendable {
   public let request: HTTPRequest
   let nonce: String
-  /// The part of the address that the request's signature covers; a user's token can stand in it.
+  /// The part of the address that the request's signature covers; it may contain a user's token.
   let covered: Secret
-  /// The session that the request asks about; nil if it asks about something else.
+  /// The session that the request asks about; nil if it is not about a session.
   private(set) var session: RemoteSession?
 
   func about(_ session: RemoteSession) -> SealedRequest {
@@ -17,7 +17,7 @@ public struct SealedRequest: Sendable {
   }
 }
 
-/// Signs requests, and says whether their replies count.
+/// Signs requests and checks their replies.
 public struct RequestSeal {
   let settings: ServiceSettings
   private let credential: ServiceCredential
@@ -43,8 +43,8 @@ public struct RequestSeal {
     return SealedRequest(request: request, nonce: String(nonce), covered: Secret(covered))
   }
 
-  /// The question that ``ServiceMark`` answers, signed by the credential itself: a service that forgot a session knows
-  /// neither its token nor whose it was.
+  /// The request for a ``ServiceMark``, signed by the credential: a service that forgot a session knows neither its
+  /// token nor its owner.
   func markRequest() throws(ServiceError) -> SealedRequest {
     try request(
       .get, settings.server.route(["authentication", "service_mark", credential.applicationID]), by: ownSigner())
@@ -75,7 +75,7 @@ public struct RequestSeal {
     } catch { throw .badSessionSecret }
   }
 
-  /// The report that a code of the user that `token` stands for has served here.
+  /// The report that a code of this token's user was used here.
   func codeUseRequest(_ report: CodeUseReport, of token: Secret) throws(ServiceError) -> SealedRequest {
     let body = report.encoded()
     let url = settings.server.route(
@@ -100,7 +100,7 @@ public struct RequestSeal {
     ReplyCheck(reply: reply, question: sealed, credential: credential, now: unixTime())
   }
 
-  /// A link that was asked for sealed. A service of an older version gives it as it is, which one that is known to sign
+  /// A link that was requested in sealed form. An older service returns it unsealed. A service that is known to sign
   /// targets never does.
   func link(in reply: HTTPReply, to sealed: SealedRequest) throws(ServiceError) -> String {
     switch try understood({ () throws(MessageError) in try SealedLinkReply(parsing: reply.body) }) {
@@ -113,7 +113,7 @@ public struct RequestSeal {
     }
   }
 
-  /// What was sealed for this request; nil if it was not.
+  /// The link that was sealed for this request; nil if another request's seal is on it, or none.
   func opened(_ text: String, by sealed: SealedRequest) -> String? {
     LinkSeal(secret: credential.secret, nonce: sealed.nonce).opened(text)
   }

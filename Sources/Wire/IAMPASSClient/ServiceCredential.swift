@@ -1,10 +1,10 @@
 import IAMPASSProtocol
 
-/// Who asks: an application's own credential, or a host's.
+/// The credential that signs requests: an application's own, or a host's.
 public struct ServiceCredential: Sendable {
   public let applicationID: String
   public let secret: Secret
-  /// The only host that the credential may ask for; nil for an application's own, and if its file does not say.
+  /// The only host for which the credential may ask; nil for an application's own, and if its file does not name one.
   public let host: String?
 
   public init(applicationID: String, secret: Secret, host: String? = nil) {

@@ -1,44 +1,44 @@
 import IAMPASSProtocol
 import WorkerLink
 
-/// Why the service gave no answer that counts. None of these is ever an approval, or the end of a session.
+/// Why the service gave no valid answer. No case is ever an approval, or the end of a session.
 public enum ServiceError: Error, Sendable, Equatable {
   /// No complete reply.
   case transport(TransportError)
   /// 401 or 403: the credential or the signature is not accepted.
   case notAccepted(status: Int)
-  /// Not accepted, and the service's clock is this many minutes away from ours.
+  /// Not accepted. The service's clock differs from ours by this many minutes.
   case clockDiffers(minutes: Int64)
   /// 404 or 410.
   case notFound
-  /// 429, with the seconds that the service asks to wait, if it names them.
+  /// 429, with the wait in seconds, if the service names it.
   case tooManyRequests(retryAfter: Int64?)
   /// 5xx.
   case serverFailed(status: Int)
-  /// 3xx: never followed, since a signature would be carried elsewhere.
+  /// 3xx. Redirects are never followed: another server would get the signature.
   case redirected(status: Int)
   case unexpectedStatus(Int)
   case badReply(MessageError)
-  /// Signed replies are required, and this one has no signature or a wrong one.
+  /// Signed replies are required, and this reply's signature is missing or wrong.
   case replyNotSigned
-  /// The service is known to sign what was asked too, and this reply has only the older signature.
+  /// The service is known to sign targets, and this reply has only the older signature.
   case replyTargetNotSigned
-  /// The reply is about another session than the one that was asked about.
+  /// The reply is about another session.
   case replyForAnother
-  /// The service says that the phone approved, and what it hands on does not prove that.
+  /// The service says that the phone approved, but what it sent does not prove that.
   case approvalNotVerified(ApprovalRefusal)
   /// `status_url` or `logout_url` is not the configured service's.
   case foreignAddress
-  /// The session's secret has no form that the signing scheme takes.
+  /// The session's secret does not have the form that the signing scheme requires.
   case badSessionSecret
   /// The system gave no random bytes.
   case noRandomness
   /// No match code is free, or this computer cannot keep its requests' codes apart.
   case codesNotKept
-  /// This computer cannot take away its note of an answered request, by which a later sign-in would end the session.
+  /// The note of an answered request cannot be removed. A later sign-in would end the session because of it.
   case requestStaysNoted
 
-  /// Whether asking again may help: the network, the service's load, a restart.
+  /// Whether a later try may succeed: after a failure of the network, an overload or a restart.
   public var isPassing: Bool {
     switch self {
     case .transport(let error): error.code.isOutage || error.code.isBrokenOff
@@ -50,7 +50,7 @@ public enum ServiceError: Error, Sendable, Equatable {
     }
   }
 
-  /// Whether somebody can have read the request.
+  /// Whether the service may have read the request.
   var mayHaveArrived: Bool {
     switch self {
     case .transport(let error): error.code.mayHaveArrived
@@ -62,14 +62,14 @@ public enum ServiceError: Error, Sendable, Equatable {
     }
   }
 
-  /// A server that is killed ends its connections, also one whose handshake goes on. The request may have reached the
-  /// service, or not.
+  /// A connection that ended, as when a server is killed, even during the handshake. The request may have reached the
+  /// service.
   var isLostConnection: Bool {
     guard case .transport(let error) = self else { return false }
     return error.code == .connectionLost || error.code == .tlsRefused
   }
 
-  /// A few words for the user and the log: why, never with an address or a secret.
+  /// A few words for the user and the log: the reason, without an address or a secret.
   public var explanation: String {
     switch self {
     case .transport(let error): error.code.explanation
@@ -96,7 +96,7 @@ public enum ServiceError: Error, Sendable, Equatable {
 }
 
 extension TransportError.Code {
-  /// The network said no or nothing: all that `fail=open` may open on, when a worker that ran reports it.
+  /// The network refused or did not answer. Only these errors, reported by a running worker, let `fail=open` apply.
   public var isOutage: Bool {
     switch self {
     case .nameNotFound, .nameLookupTimedOut, .connectionRefused, .connectTimedOut, .networkUnreachable, .tlsTimedOut,
@@ -108,7 +108,7 @@ extension TransportError.Code {
     }
   }
 
-  /// Whether the request can have reached the service.
+  /// Whether the request may have reached the service.
   public var mayHaveArrived: Bool {
     switch self {
     case .silent, .connectionLost, .replyTooLarge, .notHTTP, .workerDied, .interrupted: true
@@ -119,7 +119,7 @@ extension TransportError.Code {
     }
   }
 
-  /// A connection that was there and broke: a running wait may go on over a new one.
+  /// A connection that existed and broke. A wait may go on over a new connection.
   var isBrokenOff: Bool { self == .silent || self == .connectionLost }
 
   /// A few words for the user and the log.

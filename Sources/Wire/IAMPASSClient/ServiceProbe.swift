@@ -2,28 +2,28 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// Calls that change nothing and ring no phone, for finding out how a service is spoken to.
+/// Requests that find out what a service supports. They change nothing and ring no phone.
 public final class ServiceProbe {
-  /// What the service says of itself, to anybody.
+  /// What the service tells everyone about itself.
   public struct Greeting: Sendable, Equatable {
-    /// Nil for a service that has no such page, or another one at its place.
+    /// Nil for a service without such a page, or with another page at this path.
     public let announcement: ServiceAnnouncement?
-    /// The service's clock minus ours, in seconds; nil if it did not tell.
+    /// The service's clock minus ours, in seconds; nil if the reply has no date.
     public let clockDifference: Int64?
   }
 
-  /// What a credential reaches.
+  /// The routes that a credential may use.
   public enum CredentialKind: String, Sendable {
-    /// The application's own: users and phones are managed with it.
+    /// The application's own: manages users and phones.
     case application
     /// One host's: sign-ins only.
     case host
   }
 
   public enum Acceptance: Sendable, Equatable {
-    /// With whether the service signed its reply, rightly, and whether what was asked is under the signature too.
+    /// Says whether the service correctly signed its reply, and whether the signature covers the target too.
     case accepted(CredentialKind, signsReplies: Bool, signsTargets: Bool)
-    /// The signature is not accepted, or the credential is cut off.
+    /// The signature is not accepted, or the credential is revoked.
     case refused
     case unknownApplication
     /// The service's clock minus ours, in seconds: too far apart for any signature.
@@ -35,7 +35,7 @@ public final class ServiceProbe {
   private let transport: any HTTPTransport
   private let unixTime: () -> Int64
 
-  /// - Parameter unixTime: the wall clock in seconds.
+  /// - Parameter unixTime: the wall clock in seconds since 1970.
   public init(
     server: ServerURL, dialect: Dialect, transport: any HTTPTransport, unixTime: @escaping () -> Int64
   ) {
@@ -59,9 +59,9 @@ public final class ServiceProbe {
     return Greeting(announcement: announcement, clockDifference: ReplyCheck.clockDifference(of: reply, now: unixTime()))
   }
 
-  /// Asks, signed, for the phone of a user who does not exist.
+  /// Sends a signed question about the phone of a user who does not exist.
   ///
-  /// - Parameter mayBeHost: whether the service has credentials for hosts, which reach sign-ins only.
+  /// - Parameter mayBeHost: whether the service supports host credentials, which may only sign in.
   public func acceptance(
     of credential: ServiceCredential, scheme: SigningScheme, mayBeHost: Bool, deadline: MonotonicInstant
   ) throws(ServiceError) -> Acceptance {
@@ -83,7 +83,7 @@ public final class ServiceProbe {
     guard check.strength == .none else {
       return .accepted(kind, signsReplies: true, signsTargets: check.strength == .target)
     }
-    // "Not found" may be said before anyone looks at the signature: a wrong one must be told from this one.
+    // A service may say "not found" before it checks the signature. So a wrong signature must get a different answer.
     let stranger = try call(kind, Self.stranger(credential), scheme, deadline)
     return stranger.isTurnedAway
       ? .accepted(kind, signsReplies: false, signsTargets: false) : .unknownApplication
@@ -103,7 +103,7 @@ public final class ServiceProbe {
     do {
       signer = try RequestSigner(clientID: credential.applicationID, secret: credential.secret, scheme: scheme)
     } catch { throw .badSessionSecret }
-    // Nothing is required of the replies yet: what they prove is the question.
+    // Nothing is required of the replies yet: this finds out what they prove.
     let settings = ServiceSettings(server: server, scheme: scheme, dialect: dialect, signedReplies: false)
     let seal = RequestSeal(settings: settings, credential: credential, unixTime: unixTime)
     let question = try seal.request(

@@ -1,13 +1,13 @@
 import IAMPASSProtocol
 
-/// Which service, and how it is spoken to.
+/// The service, and the variant of the protocol that it uses.
 public struct ServiceSettings: Sendable {
   public let server: ServerURL
   public let scheme: SigningScheme
   public let dialect: Dialect
-  /// Refuse replies that do not carry the service's own signature.
+  /// Whether replies without the service's signature are refused.
   public let signedReplies: Bool
-  /// Refuse replies whose signature does not cover what was asked; ``signedReplies`` is then true as well.
+  /// Whether replies whose signature does not cover the target are refused. ``signedReplies`` is then true too.
   public let signedTargets: Bool
 
   public init(

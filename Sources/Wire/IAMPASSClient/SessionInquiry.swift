@@ -1,34 +1,34 @@
 import IAMPASSProtocol
 import WorkerLink
 
-/// What the service says of a session that was approved.
+/// The service's answer about an approved session.
 public enum SessionAnswer: Sendable, Equatable {
   /// `held`: the service waits with its reply until something changes, over a connection that many requests share.
-  /// `reason`: why it is over, if the service's own signature is required of the reply.
+  /// `reason`: why the session is over; nil unless replies must be signed.
   case status(SessionStatus, held: Bool, reason: String? = nil)
-  /// `active` and not authenticated at once, or a request that was never answered: says nothing.
+  /// Both `active` and not authenticated, or a request that was never answered. This proves nothing.
   case contradiction
   /// 404 or 410 in the service's own JSON. A proxy's page does not count.
   case unknownSession
 }
 
-/// What the service says to a report that a code has served.
+/// The service's answer to a report that a code was used.
 public enum CodeUseAnswer: Sendable, Equatable {
   case noted
-  /// The user has said on the phone that it was somebody else.
+  /// The user has said on the phone that someone else used the code.
   case disowned
-  /// The service does not know the user, or takes no such reports.
+  /// The service does not know the user, or does not accept such reports.
   case refused
 }
 
-/// Questions about sessions whose replies come later: for a loop that has many under way.
+/// Makes questions about sessions and reads their replies, for a loop with many questions under way.
 public struct SessionInquiry {
   let seal: RequestSeal
 
   public init(seal: RequestSeal) { self.seal = seal }
 
-  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil to be told at
-  /// once.
+  /// - Parameter waitSeconds: how long the service may hold its reply (`Prefer: wait`, RFC 7240); nil: it replies at
+  ///   once.
   public func status(of session: RemoteSession, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
     try seal.request(.get, session.statusURL, by: session.signer, preferWait: waitSeconds).about(session)
   }
@@ -37,14 +37,13 @@ public struct SessionInquiry {
     try seal.request(.post, session.logoutURL, by: session.signer).about(session)
   }
 
-  /// Asks for the service's place in its history: a restored service may have forgotten a session.
+  /// Asks for the service's position in its history: a restored service may have forgotten a session.
   public func mark() throws(ServiceError) -> SealedRequest { try seal.markRequest() }
 
-  /// The mark of a reply to ``status(of:waitSeconds:)`` or ``mark()``; nil if the service gives none.
+  /// The mark of a reply to ``status(of:waitSeconds:)`` or ``mark()``; nil if the service sends none.
   ///
-  /// If signed replies are required, a reply that is not signed throws.
-  ///
-  /// - Throws: for every reply but 2xx, so also if the service lacks the route or does not know the credential.
+  /// - Throws: for every reply but 2xx, also if the service lacks the route or does not know the credential. Also for
+  ///   an unsigned reply if signed replies are required.
   public func mark(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> ServiceMark? {
     try seal.check(reply, to: question)
     return ServiceMark(in: reply.body)
@@ -65,8 +64,8 @@ public struct SessionInquiry {
     return .status(status.status, held: waits && reply.isMultiplexed, reason: reason)
   }
 
-  /// Returns for a session that was ended, and for one that is gone already: 404 or 410 in the service's own JSON. A
-  /// proxy's page for a wrong path proves nothing about the session.
+  /// Returns if the session was ended or no longer exists: 404 or 410 in the service's own JSON. A proxy's page for a
+  /// wrong path proves nothing about the session.
   ///
   /// - Throws: for every other reply; the session may go on.
   public func confirmEnd(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) {
@@ -83,7 +82,8 @@ public struct SessionInquiry {
     try seal.codeUseRequest(report, of: token)
   }
 
-  /// - Throws: for every other reply. A proxy's page for a wrong path says nothing about the user.
+  /// - Throws: for every reply that is not an answer to the report. A proxy's page for a wrong path says nothing about
+  ///   the user.
   public func answerToCodeUse(_ reply: HTTPReply, to question: SealedRequest) throws(ServiceError) -> CodeUseAnswer {
     do throws(ServiceError) { try seal.check(reply, to: question) } catch {
       guard error == .notFound, isOwnRefusal(reply), isSigned(reply, to: question) else { throw error }
@@ -93,7 +93,7 @@ public struct SessionInquiry {
     return answer.isDisowned ? .disowned : .noted
   }
 
-  /// Whether the service itself has given this reply, whatever it says. One that signs nothing is believed.
+  /// Whether the service itself gave this reply, whatever its content. A service that signs nothing is believed.
   private func isSigned(_ reply: HTTPReply, to question: SealedRequest) -> Bool {
     guard seal.settings.signedReplies else { return true }
     switch seal.check(of: reply, to: question).strength {

@@ -2,7 +2,7 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// Signs requests, sends them, and gives back replies whose status and signature were looked at.
+/// Signs and sends requests. Returns replies whose status and signature were checked.
 final class SignedChannel {
   let seal: RequestSeal
   let transport: any HTTPTransport
@@ -27,7 +27,7 @@ final class SignedChannel {
     return reply
   }
 
-  /// For a caller that checks the reply itself, since it reads a refusal too.
+  /// For a caller that also reads refusals, and so checks the reply itself.
   func uncheckedReply(to sealed: SealedRequest, deadline: MonotonicInstant) throws(ServiceError) -> HTTPReply {
     do { return try transport.exchange(sealed.request, deadline: deadline) } catch { throw .transport(error) }
   }

@@ -2,21 +2,22 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// Where a change of the service's list of users stands.
+/// The state of a change of the service's list of users.
 public enum UserChangeAnswer: Sendable, Equatable {
-  /// - Parameter code: two digits that the administrators' phones ask for; nil: they ask for none, or it was told before.
+  /// - Parameter code: two digits for the administrators' phones; nil if they ask for none, or the code was sent
+  ///   before.
   case waiting(asks: [String], code: String?)
   /// - Parameters:
-  ///   - administrator: who approved it.
-  ///   - link: by which the user's phone registers.
+  ///   - administrator: the name of the approving administrator.
+  ///   - link: the registration link for the user's phone.
   case done(administrator: String, link: String?)
 }
 
 extension AuthenticationClient {
-  /// Asks for a change of the list of users, or what became of it. Only a host credential may ask.
+  /// Asks for a change of the list of users, or for its result. Only a host credential may ask.
   ///
-  /// - Parameter waitSeconds: how long the service may hold its reply; nil to be told at once.
-  /// - Throws: ``MessageError/refused(reason:)`` in ``ServiceError/badReply(_:)`` for a change that is not made, and
+  /// - Parameter waitSeconds: how long the service may hold its reply; nil: it replies at once.
+  /// - Throws: ``MessageError/refused(reason:)`` in ``ServiceError/badReply(_:)`` for a refused change, and
   ///   ``ServiceError/notFound`` by a service without this route.
   public func change(
     _ change: UserChangeRequest, waitSeconds: Int64? = nil, deadline: MonotonicInstant
@@ -35,14 +36,14 @@ extension AuthenticationClient {
     }
   }
 
-  /// Gives the change up: the phones are not asked any more.
+  /// Withdraws the change: the phones are no longer asked.
   ///
   /// - Throws: ``MessageError/refused(reason:)`` if the change was approved before, and may have been made.
   public func withdraw(_ change: UserChangeRequest, deadline: MonotonicInstant) throws(ServiceError) {
     try acknowledged(exchange(change, nil, deadline).reply)
   }
 
-  /// The reply's signature must cover what was asked: a reply to another change must not look like this one's.
+  /// The reply's signature must cover the target, so that a reply to another change is not taken for this one's.
   private func exchange(
     _ change: UserChangeRequest, _ waitSeconds: Int64?, _ deadline: MonotonicInstant
   ) throws(ServiceError) -> (reply: HTTPReply, asked: SealedRequest) {

@@ -2,9 +2,9 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// Where a list of users stands in the service's history.
+/// A version of a list of users in the service's history.
 public struct UserListVersion: Sendable, Equatable, Comparable {
-  /// As in the service's mark: a restored database begins a higher one.
+  /// As in the service's mark: a restored database begins a higher epoch.
   public let epoch: Int64
   public let number: Int64
 
@@ -22,7 +22,7 @@ public struct UserListVersion: Sendable, Equatable, Comparable {
 public struct UserListPage: Sendable, Equatable {
   public let reply: UserListReply
   public let epoch: Int64
-  /// The service waits with its reply until the list changes.
+  /// Whether the service holds its reply until the list changes.
   public let isHeld: Bool
 
   public init(reply: UserListReply, epoch: Int64, isHeld: Bool) {
@@ -32,12 +32,13 @@ public struct UserListPage: Sendable, Equatable {
   }
 }
 
-/// A page of a signed list, whose reply was signed for exactly this question. What administrators signed is not verified.
+/// A page of a signed list, whose reply was signed for exactly this question. The administrators' signatures are not
+/// verified.
 public struct SignedListPage: Sendable, Equatable {
   public let reply: SignedUserListReply
-  /// The service waits with its reply until the list changes.
+  /// Whether the service holds its reply until the list changes.
   public let isHeld: Bool
-  /// What the service says that nobody has signed; nil if it says nothing.
+  /// The unsigned changes that the service reports; nil if it reports none.
   public let unsigned: UnsignedChanges?
 
   public init(reply: SignedUserListReply, isHeld: Bool, unsigned: UnsignedChanges? = nil) {
@@ -47,18 +48,18 @@ public struct SignedListPage: Sendable, Equatable {
   }
 }
 
-/// What to ask of the service's list of users for this computer.
+/// A question for the service's list of users for this computer.
 public struct UserListQuestion: Sendable, Equatable {
-  /// 0: the whole list.
+  /// The version since which changes are asked for; 0: the whole list.
   public let since: Int64
-  /// The page begins after this name; empty: the first.
+  /// The page begins after this name; empty: the first page.
   public let after: String
-  /// Which of several computers with one credential this is; nil tells nothing.
+  /// Distinguishes computers that have the same credential; nil: none is sent.
   public let mark: Mark?
-  /// For a list that administrators' phones have signed; nil: the service's own word is taken.
+  /// Set if administrators' phones sign the list; nil if the service's own word counts.
   public let signed: Signed?
 
-  /// What a question for a signed list says besides.
+  /// The further parts of a question for a signed list.
   public struct Signed: Sendable, Equatable {
     /// The epoch of the version that this computer has; 0 if it has none.
     public let epoch: Int64
@@ -71,10 +72,10 @@ public struct UserListQuestion: Sendable, Equatable {
     }
   }
 
-  /// By which a service notices a copied computer.
+  /// A mark by which the service notices a copied computer.
   public struct Mark: Sendable, Equatable {
     public let mark: String
-    /// In whose place it comes; nil if the service knows the mark.
+    /// The mark that this one replaces; nil if the service already knows this one.
     public let former: String?
 
     public init(mark: String, former: String?) {
@@ -92,13 +93,13 @@ public struct UserListQuestion: Sendable, Equatable {
 }
 
 extension SessionInquiry {
-  /// - Parameter waitSeconds: how long the service may hold its reply; nil to be told at once.
+  /// - Parameter waitSeconds: how long the service may hold its reply; nil: it replies at once.
   public func users(_ question: UserListQuestion, waitSeconds: Int64?) throws(ServiceError) -> SealedRequest {
     try seal.userListRequest(question, waitSeconds: waitSeconds)
   }
 
-  /// - Throws: for every reply but the service's own, signed with what was asked: the list decides who may sign in, so
-  ///   that it is held to more than other replies are.
+  /// - Throws: unless the service signed the reply and the target. The list decides who may sign in, so this check is
+  ///   stricter than for other replies.
   public func users(
     _ reply: HTTPReply, to question: SealedRequest, asked: UserListQuestion
   ) throws(ServiceError) -> UserListPage {
@@ -129,7 +130,7 @@ extension SessionInquiry {
   }
 }
 
-/// The list of users over one connection, at once.
+/// Fetches the list of users over one connection, without held replies.
 public final class UserListClient {
   private let inquiry: SessionInquiry
   private let channel: SignedChannel

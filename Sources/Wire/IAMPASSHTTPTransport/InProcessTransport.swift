@@ -7,9 +7,9 @@ import WorkerLink
 
 /// HTTPS in the caller's own process, for programs that are not PAM modules: no worker program is needed.
 ///
-/// An exchange blocks its thread. Never call it on an event loop of SwiftNIO or in a Swift task: give it a thread of its
-/// own. The environment's proxy is not used, and redirects are not followed, since they would carry a signature
-/// elsewhere.
+/// An exchange blocks its thread. Never call it on an event loop of SwiftNIO or in a Swift task: give it a thread of
+/// its own. The environment's proxy is not used, and redirects are not followed, since another server would get the
+/// signature.
 public final class InProcessTransport: HTTPTransport {
   /// In bytes: a longer reply is refused.
   private static let greatestReply = 64 * 1_024

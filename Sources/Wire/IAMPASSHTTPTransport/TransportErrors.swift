@@ -6,13 +6,13 @@ import NIOSSL
 import WorkerLink
 
 extension TransportError {
-  /// What the libraries threw, in our words. Anything unknown may have reached the service: `connectionLost`.
+  /// Translates an error of the libraries. After an unknown error the request may have arrived: `connectionLost`.
   init(_ error: any Error) {
     let detail = "\(error)"
     switch error {
     case let error as HTTPClientError: self.init(Self.code(of: error), detail: detail)
     case let error as NIOConnectionError: self.init(Self.code(of: error), detail: detail)
-    // connect(2) alone fails so: nothing was sent.
+    // Only connect(2) fails like this: nothing was sent.
     case let error as IOError where error.errnoCode == ECONNREFUSED: self.init(.connectionRefused, detail: detail)
     case let error as NIOSSLError: self.init(Self.code(of: error), detail: detail)
     case is NIOSSLExtraError: self.init(.certificateForAnotherHost, detail: detail)

@@ -10,7 +10,7 @@ public enum OfflineLinkError: Error, Equatable, Sendable {
 }
 
 extension PhoneAccount {
-  /// The question in the link that a computer without a network shows. Show all of it to the user, who decides.
+  /// The question in a link that a computer without a network shows. Show the whole question to the user, who decides.
   ///
   /// - Parameter link: the whole link, or its part from `offline=` on.
   public func offlineChallenge(in link: String) throws(OfflineLinkError) -> OfflineChallenge {
@@ -21,7 +21,7 @@ extension PhoneAccount {
     return challenge
   }
 
-  /// The digits by which this phone approves. The computer takes them once, within two minutes.
+  /// The digits by which this phone approves. The computer accepts them once, within two minutes.
   ///
   /// Ask the user first; under the method `device`, have them unlock the phone.
   ///

@@ -8,7 +8,7 @@ public struct PhoneAccount: Sendable {
   public let device: String
   /// Each account has a key of its own, so that services cannot find out that two accounts are on one phone.
   public let key: any PhoneKey
-  /// By it the phone approves without a network; nil: it cannot.
+  /// The key for approvals without a network; nil if the phone has none.
   public let agreementKey: (any PhoneAgreementKey)?
   /// The application's name, for people. It comes from outside: sanitize it before showing it.
   public let application: String
@@ -16,7 +16,7 @@ public struct PhoneAccount: Sendable {
   public let user: String
   /// The authority's certificates from the registration, in PEM; nil: the system's authorities.
   public let authority: String?
-  /// What the phone remembers of the documents that it was shown as an administrator's.
+  /// The memory of the documents that this phone was shown as an administrator's phone.
   public var documents: DocumentMemory
 
   public init(
@@ -33,7 +33,7 @@ public struct PhoneAccount: Sendable {
     self.documents = documents
   }
 
-  /// Six words that a person compares with those that a computer shows, before they trust this phone there.
+  /// Six words. A person compares them with the words that a computer shows, before the computer trusts this phone.
   ///
   /// - Parameter credential: the credential for the method `device`, if this phone has one.
   public func words(credential: PhoneKeys.Credential? = nil) throws(PhoneError) -> String {
@@ -43,7 +43,7 @@ public struct PhoneAccount: Sendable {
 }
 
 extension PhoneAccount {
-  /// JSON with the private keys in it: for a place that nobody else can read.
+  /// JSON that contains the private keys. Keep it where nobody else can read it.
   ///
   /// - Parameters:
   ///   - key: ``key``, whose private part can be read.
@@ -59,7 +59,7 @@ extension PhoneAccount {
     ]).encoded()
   }
 
-  /// An account as ``encoded(with:agreementKey:)`` wrote it; nil for any other text.
+  /// Reads an account that ``encoded(with:agreementKey:)`` wrote; nil for any other text.
   public init?(parsing text: [UInt8]) {
     guard let json = try? JSON(parsing: text), let server = json["server"]?.string.flatMap({ try? ServerURL($0) }),
       let device = json["device"]?.string, let exported = json["private_key"]?.string,
@@ -70,7 +70,7 @@ extension PhoneAccount {
       guard let read = try? DeviceKey(exported: Secret(exported)) else { return nil }
       agreementKey = read
     }
-    // A phone that forgets takes older documents again.
+    // A phone without its memory would accept older documents.
     let documents = json["documents"].map(DocumentMemory.init) ?? DocumentMemory()
     guard let documents else { return nil }
     self.init(

@@ -9,7 +9,7 @@ public enum PhoneError: Error, Sendable, Equatable {
   case transport(TransportError)
   /// The service understood the request and refused it, with a reason such as `LINK_USED`. <doc:Wire> lists them.
   case refused(status: Int, reason: String)
-  /// 429, 5xx, or a reply of something that is not this service.
+  /// 429, 5xx, or a reply that is not from this service.
   case unavailable(status: Int)
   /// A reply of the service lacks a member, or a member is invalid.
   case badReply(MessageError)
@@ -22,10 +22,10 @@ public enum PhoneError: Error, Sendable, Equatable {
   /// The request is for a document, and no ``ReviewedDocument`` of it came with the approval.
   case documentNotShown
 
-  /// Whether the same request may be done later: the network, the service's load, a restart.
+  /// Whether the same request may succeed later: after a failure of the network, an overload or a restart.
   public var isPassing: Bool {
     switch self {
-    // Without its worker a program never connects; an interruption was asked for.
+    // Without its worker a program never connects. An interruption was requested.
     case .transport(let error): error.code != .workerFailed && error.code != .interrupted
     case .unavailable: true
     case .refused, .badReply, .key, .noRandomness, .methodNotSupported, .documentNotShown: false
@@ -33,12 +33,12 @@ public enum PhoneError: Error, Sendable, Equatable {
   }
 }
 
-/// Turns what a message's reader throws into a phone's error.
+/// Turns an error of a message's reader into a ``PhoneError``.
 func understood<Message>(_ read: () throws(MessageError) -> Message) throws(PhoneError) -> Message {
   do { return try read() } catch { throw .badReply(error) }
 }
 
-/// Turns what a key throws into a phone's error.
+/// Turns a key's error into a ``PhoneError``.
 func keyed<Value>(_ work: () throws(DeviceKeyError) -> Value) throws(PhoneError) -> Value {
   do { return try work() } catch { throw .key(error) }
 }

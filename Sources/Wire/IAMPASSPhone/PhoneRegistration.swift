@@ -10,7 +10,7 @@ public struct PhoneRegistration {
   private let service: PhoneService
 
   /// - Parameters:
-  ///   - transport: to the link's service.
+  ///   - transport: the transport to the link's service.
   ///   - authority: the certificates in PEM that the transport trusts instead of the system's. The account keeps them.
   public init(link: RegistrationLink, transport: any HTTPTransport, authority: String? = nil) {
     self.link = link
@@ -19,18 +19,19 @@ public struct PhoneRegistration {
     service = PhoneService(server: link.server, transport: transport)
   }
 
-  /// The user and the application that the link is for. Show them before the phone registers; the link stays unused.
+  /// The link's user and application. Show them before the phone registers. The link stays unused.
   public func look() throws(PhoneError) -> LinkReply {
     let body = try service.get(["register", link.code.exposedValue])
     return try understood { () throws(MessageError) in try LinkReply(parsing: body) }
   }
 
-  /// Uses the link up, and stores the new account.
+  /// Uses up the link, and stores the new account.
   ///
   /// - Parameters:
   ///   - authenticator: nil: the phone proves `acceptance` only. If its user declines, nothing is registered.
-  ///   - way: how the service rings this phone; nil: not at all.
-  ///   - name: what its user calls it, to tell it from another phone of theirs; nil: the service finds a word.
+  ///   - way: how the service rings this phone; nil: it does not.
+  ///   - name: the user's name for this phone, which distinguishes it from the user's other phones; nil: the service
+  ///     chooses one.
   /// - Throws: ``PhoneError``, and what `storage` and `authenticator` throw.
   public func register(
     in storage: some PhoneStorage, authenticator: (any PhoneAuthenticator)? = nil, push way: PushWay? = nil,

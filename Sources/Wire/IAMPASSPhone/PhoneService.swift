@@ -3,9 +3,9 @@ import HostSystem
 import IAMPASSProtocol
 import WorkerLink
 
-/// The service, from the phone's side: sends one body, and gives back the body of a 2xx reply.
+/// The phone's connection to the service: sends a body, and returns the body of a 2xx reply.
 final class PhoneService {
-  /// In milliseconds, for a request that is not held.
+  /// The time for a request that is not held, in milliseconds.
   private static let usualTime: Int64 = 15_000
 
   private let server: ServerURL

@@ -8,12 +8,12 @@ public protocol PhoneStorage {
   /// A new key for a new account.
   func makeKey() throws -> any PhoneKey
 
-  /// A new key for agreement, by which a new account approves without a network; nil: it shall not.
+  /// A new account's key for agreement, for approvals without a network; nil: it makes none.
   func makeAgreementKey() throws -> (any PhoneAgreementKey)?
 
   /// Stores the account that `register` returns.
   ///
-  /// Make sure that there is room before you call `register`, once: it uses the link up. Store nothing if it throws.
+  /// Make sure that there is room first. Then call `register` once: it uses up the link. If it throws, store nothing.
   func add(_ register: () throws -> PhoneAccount) throws -> PhoneAccount
 
   /// Forgets the account and its key.
@@ -24,6 +24,6 @@ extension PhoneStorage {
   /// A key from the system's generator, in memory.
   public func makeKey() throws -> any PhoneKey { try DeviceKey.generate() }
 
-  /// None: storages of before know no such key.
+  /// Nil: storages written before this method existed make no such key.
   public func makeAgreementKey() throws -> (any PhoneAgreementKey)? { nil }
 }

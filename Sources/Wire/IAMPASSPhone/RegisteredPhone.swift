@@ -5,15 +5,16 @@ import WorkerLink
 
 /// One account of this phone, and its service. Only one thread may use it.
 ///
-/// Each method sends one signed request and waits for its reply, at most 15 s longer than the service may hold it.
+/// Each method sends one signed request and waits for its reply. The wait is at most 15 s longer than the service may
+/// hold the reply.
 public final class RegisteredPhone {
-  /// In seconds: how long a service may hold a listing. A proxy on the way may wait 30 s or less.
+  /// The longest time that a service may hold a listing, in seconds. A proxy may wait only 30 s.
   public static let holdTime: Int64 = 20
 
   public let account: PhoneAccount
   private let service: PhoneService
 
-  /// - Parameter transport: to ``PhoneAccount/server``, trusting ``PhoneAccount/authority``.
+  /// - Parameter transport: a transport to ``PhoneAccount/server`` that trusts ``PhoneAccount/authority``.
   public init(account: PhoneAccount, transport: any HTTPTransport) {
     self.account = account
     service = PhoneService(server: account.server, transport: transport)
@@ -30,12 +31,12 @@ public final class RegisteredPhone {
     try described(by: ask(.leave, DeviceRoute.presence))
   }
 
-  /// Says that the phone is back: all sessions that left are active again.
+  /// Says that the phone is back: all `walkaway` sessions become active again.
   public func comeBack() throws(PhoneError) -> DeviceStatusReply {
     try described(by: ask(.return, DeviceRoute.presence))
   }
 
-  /// Logs the user out of sessions: all that are named, or none if the service does not know one of them.
+  /// Logs the user out of all these sessions, or of none if the service does not know one of them.
   ///
   /// - Parameter sessions: 1 to ``EndStatement/greatestCount`` ids, as ``LiveSession/session``.
   public func end(_ sessions: [String]) throws(PhoneError) -> DeviceStatusReply {
@@ -43,10 +44,10 @@ public final class RegisteredPhone {
     return try described(by: post(statement.json, DeviceRoute.end))
   }
 
-  /// Gives the user up: this key approves nothing from now on. Sessions go on. Forget the account afterwards
+  /// Unregisters this phone: its key approves nothing from now on. Sessions go on. Remove the account afterwards
   /// (``PhoneStorage/remove(_:)``).
   ///
-  /// A phone that the service has cut off already is unregistered, too: the reply to an earlier attempt may be lost.
+  /// Also returns if the service has already unregistered the phone: the reply to an earlier attempt may be lost.
   public func unregister() throws(PhoneError) {
     do throws(PhoneError) {
       _ = try ask(.unregister, DeviceRoute.unregister)
@@ -56,20 +57,20 @@ public final class RegisteredPhone {
   /// The open requests, the oldest first.
   ///
   /// - Parameters:
-  ///   - known: the ids of requests that are shown already, at most ``DeviceAsk/greatestKnownCount``.
+  ///   - known: ids of requests that are already shown, at most ``DeviceAsk/greatestKnownCount``.
   ///   - wait: seconds that the service may hold its reply while only `known` requests are open.
   public func requests(known: [String] = [], wait: Int64 = 0) throws(PhoneError) -> [OpenRequest] {
     try listing(known: known, wait: wait).requests
   }
 
-  /// As ``requests(known:wait:)``, with the methods that a computer asked for and this phone lacks. The service's reply
-  /// does not wait for a request if there is a new one of these.
+  /// As ``requests(known:wait:)``, with the methods that a computer asked for and this phone lacks. The service replies
+  /// at once if there is a new such method.
   public func listing(known: [String] = [], wait: Int64 = 0) throws(PhoneError) -> RequestsReply {
     let body = try ask(.requests, DeviceRoute.requests, known: known, wait: wait)
     return try understood { () throws(MessageError) in try RequestsReply(parsing: body) }
   }
 
-  /// Tells the service how to ring this phone; nil: not at all. An app calls it whenever Apple or Google gives it
+  /// Tells the service how to ring this phone; nil: not to ring it. An app calls it whenever Apple or Google gives it
   /// another device token.
   public func update(push way: PushWay?) throws(PhoneError) {
     _ = try post(PushStatement(ask: try newAsk(.push), way: way).json, DeviceRoute.push)

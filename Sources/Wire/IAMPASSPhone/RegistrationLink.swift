@@ -15,17 +15,17 @@ public enum RegistrationLinkError: Error, Equatable, Sendable {
 /// The parts of `https://…/register/CODE`, and of `#pin=SECRET` behind it.
 public struct RegistrationLink: Sendable {
   public let server: ServerURL
-  /// 32 hexadecimal digits. Whoever has them can register a phone.
+  /// 32 hexadecimal digits, with which anyone can register a phone.
   public let code: Secret
   /// The fragment's secret. It is never sent; nil without a fragment.
   private let pinSecret: Secret?
 
-  /// What the computer that made the link checks the keys by; nil if the link has no secret.
+  /// The proof by which the link's computer checks the keys; nil if the link has no secret.
   func pin(of keys: PhoneKeys) -> String? {
     pinSecret.map { keys.pinMAC(secret: $0, origin: server.origin, link: code) }
   }
 
-  /// - Throws: if the text is another one, or if its fragment is not ``PhoneKeys/pinFragment`` and a secret.
+  /// - Throws: if the text is not such a link, or if its fragment is not ``PhoneKeys/pinFragment`` and a secret.
   public init(_ text: String) throws(RegistrationLinkError) {
     let marker = "/register/"
     let bytes = Array(text.utf8)
@@ -45,7 +45,7 @@ public struct RegistrationLink: Sendable {
       pinSecret = nil
       return
     }
-    // Without its pin the phone would be registered, and no computer would believe it.
+    // Without its pin the phone would register, but no computer would trust it.
     guard let secret = Self.secret(inFragment: String(decoding: parts[1], as: UTF8.self)) else {
       throw .linkWithoutItsSecret
     }

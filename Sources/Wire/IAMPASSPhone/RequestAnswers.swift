@@ -21,7 +21,7 @@ public enum PhoneDecision: Equatable, Sendable {
   }
 }
 
-/// What became of an answer. Only ``taken`` means that the sign-in was approved, or denied, as the user said.
+/// The result of an answer. Only ``taken`` means that the user's decision took effect.
 public enum AnswerOutcome: Equatable, Sendable {
   case taken
   /// The terminal shows another code: the service denied the request.
@@ -35,7 +35,7 @@ public enum AnswerOutcome: Equatable, Sendable {
 public struct MatchCode: Equatable, Sendable {
   public let digits: String
 
-  /// Nil for any other text. A typing error must not count as a wrong code, which would deny the request.
+  /// Nil for any other text. A mistyped text must not count as a wrong code, which would deny the request.
   public init?(_ text: String) {
     let trimmed = text.filter { $0 != " " && $0 != "\r" }
     guard trimmed.utf8.count == 2, trimmed.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }
@@ -47,12 +47,12 @@ extension RegisteredPhone {
   /// Sends the user's answer, signed over everything that `request` shows.
   ///
   /// - Parameters:
-  ///   - authenticator: asked for an approval by the method `device`.
-  ///   - face: asked for an approval by the method `facial`.
-  ///   - document: what the user was shown, if the request is for a document (``OpenRequest/isForDocument``).
-  /// - Throws: ``PhoneError``: ``PhoneError/methodNotSupported`` if the phone cannot prove the request's method, or its
-  ///   user declined to, ``PhoneError/documentNotShown`` without the request's own document; then nothing was sent. And
-  ///   what `authenticator` throws.
+  ///   - authenticator: used to approve by the method `device`.
+  ///   - face: used to approve by the method `facial`.
+  ///   - document: the document that the user was shown, if the request is for one (``OpenRequest/isForDocument``).
+  /// - Throws: ``PhoneError``, and what `authenticator` throws. Nothing was sent after
+  ///   ``PhoneError/methodNotSupported``: the phone cannot prove the request's method, or its user declined. Nor after
+  ///   ``PhoneError/documentNotShown``: the request's own document is missing.
   public func answer(
     _ request: OpenRequest, with decision: PhoneDecision, authenticator: (any PhoneAuthenticator)? = nil,
     face: (any PhoneFace)? = nil, showing document: ReviewedDocument? = nil
@@ -77,11 +77,11 @@ extension RegisteredPhone {
     _ decision: PhoneDecision, on request: OpenRequest, _ document: ReviewedDocument?
   ) throws(PhoneError) -> AnswerStatement {
     let isApproval = decision.answer == .approve
-    // The digest that is signed is that of what was shown, and of nothing else.
+    // The phone signs only the digest of what was shown.
     guard !isApproval || request.isForDocument == (document != nil),
       document.map({ $0.document.challenge == request.challenge }) ?? true
     else { throw .documentNotShown }
-    // Only a computer that verifies the answer has a use for it.
+    // Only a computer that verifies the answer uses it.
     let key = request.challenge == nil ? nil : account.agreementKey
     let agreementKey = try key.map { (key) throws(PhoneError) in
       try keyed { () throws(DeviceKeyError) in try key.publicKeyText }
@@ -95,7 +95,7 @@ extension RegisteredPhone {
       document: isApproval ? document.map { Digest.hexadecimal($0.document.digest) } : nil)
   }
 
-  /// Nil if the request asks for a tap, or for the app's word.
+  /// The authenticator's assertion; nil for the methods `acceptance` and `facial`.
   private func proof(
     of request: OpenRequest, over statement: JSON, _ authenticator: (any PhoneAuthenticator)?, _ face: (any PhoneFace)?
   ) throws -> UnverifiedAssertion? {
@@ -113,7 +113,7 @@ extension RegisteredPhone {
 
   /// Adds a credential for the method `device`, or replaces `old`.
   ///
-  /// - Parameter old: the id of the credential that the phone has, as base64url; nil without one.
+  /// - Parameter old: the id of the credential that the phone has, as base64url; nil if it has none.
   /// - Throws: ``PhoneError/methodNotSupported`` if the user declined; then nothing was changed.
   public func update(
     credentialBy authenticator: some PhoneAuthenticator, replacing old: String? = nil

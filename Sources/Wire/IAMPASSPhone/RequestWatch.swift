@@ -4,15 +4,16 @@ import WorkerLink
 
 /// Shows requests to the phone's user, and takes their decisions.
 public protocol PhoneUser: AnyObject {
-  /// Shows everything in the request's context, and asks the user. Nil: no answer is sent.
+  /// Shows the request's whole context, and asks the user. If nil, no answer is sent.
   ///
   /// A request ends after ``OpenRequest/secondsLeft``. If asking takes longer than 40 s, call
   /// ``RegisteredPhone/status()`` in between: a phone that is silent for 150 s may count as gone.
   func decision(on request: OpenRequest) throws -> PhoneDecision?
 
-  /// Shows all that `review` says, and asks the user whether to sign it as an administrator. Nil: no answer is sent.
+  /// Shows the whole `review`, and asks the user whether to sign the document as an administrator. If nil, no answer is
+  /// sent.
   ///
-  /// If it is a misfit, show its explanation, and let the user deny: an approval is not sent.
+  /// For a misfit, show its explanation and let the user deny. An approval is then not sent.
   func decision(on request: OpenRequest, _ review: DocumentReview) throws -> PhoneDecision?
 
   func hear(_ event: WatchEvent)
@@ -22,35 +23,35 @@ public protocol PhoneUser: AnyObject {
 }
 
 extension PhoneUser {
-  /// Apps of before know no documents: they cannot sign one.
+  /// Unable: apps written before this method existed cannot sign documents.
   public func decision(on request: OpenRequest, _ review: DocumentReview) throws -> PhoneDecision? { .unable }
 }
 
-/// What a ``RequestWatch`` tells besides requests.
+/// What a ``RequestWatch`` reports besides requests.
 public enum WatchEvent {
   /// An answer arrived.
   case answered(PhoneDecision, AnswerOutcome)
-  /// The service cannot be reached, and is asked again. Told once until ``connectedAgain``.
+  /// The service cannot be reached, and is asked again. Reported once until ``connectedAgain``.
   case unavailable(PhoneError)
   case connectedAgain
-  /// A computer asked for these methods, and this phone lacks them. The sign-in was not started. To add the method
-  /// `device`, have the user agree, and call ``RegisteredPhone/update(credentialBy:replacing:)``; to add `facial`,
-  /// ``RegisteredPhone/update(vouchesForFace:)``. Told once for each
-  /// method, and again after a restart, until the phone has it.
+  /// A computer asked for these methods, and this phone lacks them. The sign-in was not started. If the user agrees,
+  /// add `device` by ``RegisteredPhone/update(credentialBy:replacing:)``, or `facial` by
+  /// ``RegisteredPhone/update(vouchesForFace:)``. Reported once for each method, and again after a restart, until the
+  /// phone has it.
   case trainingRequired([AuthenticationMethod])
-  /// Codes of the user have served on computers that could not ask the phone. Each is told once, and again after
-  /// a restart, as long as the service shows it. Ask the user whether it was them.
+  /// Codes of the user were used on computers that could not ask the phone. Each is reported once, and again after a
+  /// restart, as long as the service lists it. Ask the user whether they used it.
   case codesUsed([CodeUseReport])
-  /// Another phone of the user has answered a request. Told once for each request that this watch has shown.
+  /// Another phone of the user has answered a request. Reported once for each request that this watch has shown.
   case answeredElsewhere(AnsweredElsewhere)
 }
 
-/// Waits for requests, has the user decide, and answers. Goes on while the service is unavailable.
+/// Waits for requests, asks the user, and sends the answers. Continues while the service is unavailable.
 public final class RequestWatch {
-  /// What became of one request.
+  /// The result of one request.
   public enum Settlement: Sendable { case over, hasAnotherCode, stillOpen }
 
-  /// Milliseconds between attempts while the service is unavailable.
+  /// The pauses between attempts while the service is unavailable, in milliseconds.
   private static let pauses: [Int64] = [500, 1_000, 2_000, 5_000, 10_000, 30_000]
 
   public let phone: RegisteredPhone
@@ -67,7 +68,7 @@ public final class RequestWatch {
   /// - Parameters:
   ///   - authenticator: for approvals by the method `device`.
   ///   - face: for approvals by the method `facial`: see ``RegisteredPhone/update(vouchesForFace:)``.
-  ///   - documents: what an administrator's phone remembers of the documents that it was shown; nil: it signs none.
+  ///   - documents: the storage of an administrator's phone for its document memory; nil: the phone signs no documents.
   public init(
     phone: RegisteredPhone, user: any PhoneUser, authenticator: (any PhoneAuthenticator)? = nil,
     face: (any PhoneFace)? = nil, documents: (any DocumentStorage)? = nil
@@ -81,7 +82,7 @@ public final class RequestWatch {
 
   /// Answers requests until something is thrown: a ``PhoneError`` that does not pass, or what `user` throws.
   ///
-  /// - Parameter once: returns after the first request.
+  /// - Parameter once: whether to return after the first request.
   public func run(once: Bool = false) throws {
     while true {
       guard let requests = try next() else { continue }
@@ -113,7 +114,7 @@ public final class RequestWatch {
       toldAnswered.formIntersection(listing.answered.map(\.session))
       return listing.requests
     } catch {
-      // The request was sent twice, since its first connection broke. The next request has another nonce.
+      // The request was sent twice because its first connection broke. The next request has a new nonce.
       if case .refused(_, "NONCE_REPLAYED") = error {
         try pause(.transport(TransportError(.connectionLost)))
       } else {
@@ -124,7 +125,7 @@ public final class RequestWatch {
     }
   }
 
-  /// Has the user decide, and answers.
+  /// Asks the user for a decision, and sends it.
   public func settle(_ request: OpenRequest) throws -> Settlement {
     do {
       guard let (decision, document) = try decided(request) else { return .over }
@@ -154,7 +155,7 @@ public final class RequestWatch {
     }
     guard case .fits(let document) = review else { return try user.decision(on: request, review).map { ($0, nil) } }
     guard let decision = try user.decision(on: request, review) else { return nil }
-    // Only now: a request that nobody has read must not make administrators or users known.
+    // This comes only now. A request that the user has not read must not change what the phone remembers.
     if decision.answer == .approve { try documents.keep(document.memoryOnceSigned) }
     return (decision, document)
   }

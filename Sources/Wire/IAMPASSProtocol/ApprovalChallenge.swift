@@ -3,9 +3,9 @@
 /// The phone signs the challenge together with what it showed. An approval with the challenge cannot be older than the
 /// request, and cannot belong to another one.
 public struct ApprovalChallenge: Sendable, Equatable {
-  /// Its name in requests, replies and statements.
+  /// The member's name in requests, replies and statements.
   public static let name = "challenge"
-  /// In bytes.
+  /// The size in bytes.
   public static let size = 32
 
   public let bytes: [UInt8]
@@ -28,7 +28,7 @@ public struct ApprovalChallenge: Sendable, Equatable {
   /// Standard base64.
   public var text: String { Base64.encode(bytes) }
 
-  /// The member ``name`` of `json`; nil if it is missing or null. Throws: if it is malformed.
+  /// The member ``name`` of `json`; nil if it is missing or null. Throws if it is malformed.
   public static func member(of json: JSON) throws(MessageError) -> ApprovalChallenge? {
     switch json[name] {
     case nil, .null: return nil

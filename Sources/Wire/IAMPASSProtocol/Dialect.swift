@@ -1,4 +1,4 @@
-/// Whose header names a client speaks. The two services are one product under two names.
+/// The header names that a client uses. The two services are one product under two names.
 public enum Dialect: String, Sendable, CaseIterable {
   case iampass
   case activeconnect

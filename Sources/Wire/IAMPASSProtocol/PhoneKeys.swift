@@ -12,7 +12,7 @@ public struct PhoneKeys: Sendable, Equatable {
       self.publicKey = publicKey
     }
 
-    /// Throws: if a member is missing or empty.
+    /// Throws if a member is missing or empty.
     public init(_ json: JSON) throws(MessageError) {
       guard let id = json["id"]?.string, !id.isEmpty else { throw .member("credential.id") }
       guard let publicKey = json["public_key"]?.string, !publicKey.isEmpty else {
@@ -38,10 +38,10 @@ public struct PhoneKeys: Sendable, Equatable {
     [JSON.Member("public_key", .string(publicKey)), JSON.Member("credential", credential?.json ?? .null)]
   }
 
-  /// What ``words`` and ``digest`` are made of.
+  /// The JSON from which ``words`` and ``digest`` are computed.
   public var json: JSON { .object(members) }
 
-  /// The base64 of SHA-256 over ``json``: says whether keys are the same, and nothing else of them.
+  /// The base64 of SHA-256 over ``json``. It shows only whether keys are the same.
   public var digest: String { Base64.encode(Digest.sha256(json.canonicallyEncoded())) }
 }
 
@@ -50,13 +50,13 @@ public struct PhoneKeys: Sendable, Equatable {
 extension PhoneKeys {
   /// Bytes of the secret in a link's fragment.
   public static let pinSecretSize = 16
-  /// The greatest length of `pin_mac` in bytes, as far as a service looks at it.
+  /// The greatest length of `pin_mac` in bytes that a service accepts.
   public static let greatestPinMACLength = 64
-  /// What begins the fragment of a registration link. The secret follows as base64url without padding. Browsers and
+  /// The beginning of a registration link's fragment. The secret follows as base64url without padding. Browsers and
   /// `iampass-phone` never send a fragment.
   public static let pinFragment = "pin="
 
-  /// The base64 of HMAC-SHA-256: says that the owner of the link's secret has these keys.
+  /// The base64 of HMAC-SHA-256. It proves that the owner of the link's secret has these keys.
   ///
   /// - Parameters:
   ///   - secret: ``pinSecretSize`` bytes.

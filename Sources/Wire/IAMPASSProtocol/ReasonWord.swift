@@ -19,7 +19,7 @@ public enum ReasonWord {
     return meanings[reason] ?? (isWord ? nil : DisplayText.sanitized(reason, limit: 100))
   }
 
-  /// Each of them stands in a manual page.
+  /// Each word is in a manual page.
   static let meanings = [
     // Why no request was started.
     noMobileDevice: "no phone is registered for you",

@@ -27,7 +27,8 @@ public struct SignInContext: Sendable, Equatable {
       self.value = value
     }
 
-    /// An ASCII letter, then ASCII letters, digits, spaces, `_`, `-` and `.`: every program sorts such names alike.
+    /// An ASCII letter, then ASCII letters, digits, spaces, `_`, `-` and `.`: all programs sort such names in the same
+    /// order.
     static func isFit(_ name: String) -> Bool {
       let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ".utf8)
       let others = Set("0123456789 _-.".utf8)
@@ -39,11 +40,11 @@ public struct SignInContext: Sendable, Equatable {
   public var host: String?
   public var service: String?
   public var user: String?
-  /// The user of the computer who asks, if that is not ``user``. Before there was this name, phones and services took it
-  /// for an application's own pair, and showed it too.
+  /// The computer's user who asks, if that is not ``user``. Older phones and services take this name for an
+  /// application's own pair, and show it too.
   public var askedBy: String?
-  /// The program that asks can show no digits, so that the phone asks for none. The phone shows that, and signs it with
-  /// the rest. Before there was this name, phones showed it as an application's own pair.
+  /// Whether the asking program cannot show digits, so that the phone asks for none. The phone shows this, and signs it
+  /// with the rest. Older phones show it as an application's own pair.
   public var isWithoutCode: Bool
   public var tty: String?
   public var remoteHost: String?

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-/// What the phone is asked, and whose word counts for its answer.
+/// What the phone is asked, and whether the service's word or the phone's signature counts for its answer.
 public enum ApprovalQuestion: Sendable {
-  /// The service is believed. Without methods it chooses; without a context the phone shows none.
+  /// The service's word counts. Without methods, the service chooses one; without a context, the phone shows none.
   case service(methods: [AuthenticationMethod], context: SignInContext?)
   /// The phone's own signature over this very context.
   case phone(ApprovalDemand, context: SignInContext)
@@ -17,7 +17,7 @@ public enum ApprovalQuestion: Sendable {
     }
   }
 
-  /// Whether the start has a match code in it, which the service reads.
+  /// Whether the start contains a match code, which the service reads.
   public var carriesCode: Bool {
     switch self {
     case .service: false
@@ -25,10 +25,10 @@ public enum ApprovalQuestion: Sendable {
     }
   }
 
-  /// Names what is asked: whom the service asks, what the phone shows and must prove, and whose word counts. Two
-  /// questions with one mark are answered by one approval.
+  /// Identifies the question: who is asked, what the phone shows and must prove, and whose word counts. One approval
+  /// answers all questions with the same mark.
   ///
-  /// - Parameter token: the user's at the service.
+  /// - Parameter token: the user's token at the service.
   public func mark(of token: Secret) -> String {
     let word: String
     switch self {

@@ -1,10 +1,10 @@
 import IAMPASSProtocol
 
 extension AskedApproval {
-  /// In bytes; two digits have a hundred values, and a byte has no fair share for more than twice that.
+  /// Random bytes that are used. 200 is a multiple of the hundred codes, so all codes are equally likely.
   private static let fairBytes = 0..<200
 
-  /// With a new challenge, drawn here, so that nobody on the way can choose it.
+  /// Draws a new challenge here, so that no intermediary can choose it.
   ///
   /// - Parameter code: from ``drawCode()``; nil: a new one. Not used if the context says that none is shown.
   /// - Throws: ``ServiceError/noRandomness``.
@@ -13,9 +13,9 @@ extension AskedApproval {
     self.init(demand, challenge: challenge, code: code, context: context, origin: origin)
   }
 
-  /// 00 to 99, each as likely as the others; nil if the kernel gives no random bytes.
+  /// A code from 00 to 99, all equally likely; nil if the kernel gives no random bytes.
   package static func drawCode() -> Secret? {
-    // A byte is out of the fair range less than once in four times.
+    // A byte is out of this range in fewer than one of four cases.
     for _ in 0..<64 {
       guard let byte = Digest.randomBytes(1)?.first else { return nil }
       guard fairBytes.contains(Int(byte)) else { continue }

@@ -1,13 +1,14 @@
 import IAMPASSProtocol
 
-/// Draws the match codes of one user's requests. A code that was drawn stays taken until this object goes.
+/// Draws the match codes of one user's requests. A drawn code stays taken until this object is freed.
 ///
-/// A broken service reads each code. It could wait until a request of somebody else has the digits that the user's own
-/// terminal shows, and have the phone approve that one. So no two requests on one computer have the same.
+/// A compromised service reads each code. It could wait until another person's request has the digits of the user's own
+/// terminal, and have the phone approve that request. So no two requests on one computer have the same code.
 public protocol MatchCodes: AnyObject {
   /// Two digits that no other request of the user has on this computer.
   ///
-  /// - Throws: ``ServiceError/noRandomness``, or ``ServiceError/codesNotKept`` if none is free or that cannot be known.
+  /// - Throws: ``ServiceError/noRandomness``, or ``ServiceError/codesNotKept`` if no code is free, or if that is not
+  ///   known.
   func draw() throws(ServiceError) -> Secret
 }
 

@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
-/// What a phone remembers of the documents that it knows to be signed: it takes nothing older than these again.
+/// The newest signed documents that a phone knows. It accepts nothing older.
 public struct DocumentMemory: Sendable, Equatable {
-  /// The greatest number of applications. A service has few; what is beyond is not remembered.
+  /// The greatest number of applications. A service has few. Further ones are not remembered.
   private static let greatestListCount = 256
 
   /// A list of users.
@@ -33,23 +33,23 @@ public struct DocumentMemory: Sendable, Equatable {
     /// "EPOCH.NUMBER".
     var version: String { "\(epoch).\(number)" }
 
-    /// Whether this is the list `head`, or one of a lower version.
+    /// Whether this is the list `head`, or has a lower version.
     func isReached(by head: UserListHead) -> Bool {
       digest == head.digest || (epoch, number) < (head.epoch, head.number)
     }
   }
 
-  /// The newest set of administrators that this phone has seen; 0 and no digest: none.
+  /// The newest set of administrators that this phone has seen; 0 without a digest: none.
   public private(set) var setNumber: Int64 = 0
   public private(set) var setDigest: [UInt8] = []
-  /// By the application's id: the newest list that was in force, as far as this phone knows.
+  /// The newest list that was in force, as far as this phone knows, by application id.
   public private(set) var lists: [String: List] = [:]
-  /// By the application's id: the list that this phone signed last. Its signature may have got lost on its way.
+  /// The list that this phone signed last, by application id. Its signature may not have arrived.
   public private(set) var signed: [String: List] = [:]
 
   public init() {}
 
-  /// As ``json`` has it; nil for any other form.
+  /// Reads ``json``; nil for any other form.
   public init?(_ json: JSON) {
     guard let number = json["set"]?.integer, let digest = json["digest"]?.string.flatMap(Digest.bytes(hexadecimal:)),
       let lists = Self.lists(json["lists"]), let signed = Self.lists(json["signed"])
@@ -89,8 +89,8 @@ public struct DocumentMemory: Sendable, Equatable {
   }
 
   /// - Parameters:
-  ///   - head: of a list that this phone signs.
-  ///   - former: of the list in force, which was verified.
+  ///   - head: the head that this phone signs.
+  ///   - former: the verified head of the list in force.
   func remembering(_ head: UserListHead, after former: UserListHead?) -> DocumentMemory {
     let application = head.application
     guard signed[application] != nil || signed.count < Self.greatestListCount else { return self }
@@ -103,9 +103,10 @@ public struct DocumentMemory: Sendable, Equatable {
 
 /// The place where an app keeps its ``DocumentMemory``, beside the account.
 public protocol DocumentStorage {
-  /// An empty memory if nothing was kept. Throw if it cannot be read: a phone that has forgotten takes older documents.
+  /// Returns an empty memory if nothing was kept. Throws if it cannot be read: a phone without its memory would accept
+  /// older documents.
   func documentMemory() throws -> DocumentMemory
 
-  /// It must be on disk when this returns: the signature follows.
+  /// The memory must be on disk when this returns, because the phone signs next.
   func keep(_ memory: DocumentMemory) throws
 }

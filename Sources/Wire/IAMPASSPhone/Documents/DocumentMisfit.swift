@@ -2,27 +2,29 @@ import IAMPASSProtocol
 
 /// Why a phone does not sign what the service shows. Deny such a request.
 public enum DocumentMisfit: Error, Equatable, Sendable {
-  /// The request has a document's name and no document, or the other way, or asks as no document does.
+  /// The request has a document's service name without a document, a document without that name, or a form that no
+  /// document has.
   case notADocument
   /// A page is malformed.
   case malformed
-  /// The pages do not end, or have more than a list may have.
+  /// The pages do not end, or are larger than a list may be.
   case tooLarge
-  /// The request's challenge or context is of another document than the pages.
+  /// The request's challenge or context belongs to another document.
   case otherDocument
-  /// The users that are shown do not make the list that is to be signed.
+  /// The users that are shown do not match the digest of the list to sign.
   case otherUsers
-  /// The users that are shown as the last list do not make that list.
+  /// The users that are shown as the last list do not match its digest.
   case otherFormerUsers
-  /// No administrator signed what is shown as the last list.
+  /// No administrator signed the list that is shown as the last one.
   case formerNotSigned
   /// The list is not newer than one that an administrator signed.
   case older(version: String, seen: String)
-  /// What is shown as the last list is older than one that was in force, or another of the same version.
+  /// The list that is shown as the last one is older than one that was in force, or is another list of the same
+  /// version.
   ///
-  /// - Parameter shown: nil: no list is shown.
+  /// - Parameter shown: its version; nil if no list is shown.
   case formerIsOlder(shown: String?, seen: String)
-  /// The list names another one as the one before it than the one that is shown as the last.
+  /// The list's predecessor is not the list that is shown as the last one.
   case notNext
   /// The list names other administrators than those in force.
   case otherSet

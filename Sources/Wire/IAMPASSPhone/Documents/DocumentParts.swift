@@ -3,9 +3,9 @@ import IAMPASSProtocol
 
 /// The pages of a document, put together. Only their form is known.
 struct DocumentParts {
-  /// Pages: a list with 100,000 users of the longest names has fewer.
+  /// The greatest number of pages. A list of 100,000 users with the longest names has fewer.
   private static let greatestPageCount = 2_000
-  /// Bytes of all pages.
+  /// The greatest size of all pages in bytes.
   private static let greatestSize = 64 << 20
   private static let greatestSetCount = 1_000
 
@@ -25,7 +25,7 @@ struct DocumentParts {
     try take(page, size: size)
   }
 
-  /// - Parameter size: of the page in bytes.
+  /// - Parameter size: the page's size in bytes.
   mutating func append(_ page: DocumentPage, size: Int) throws(DocumentMisfit) {
     guard page.document == nil, page.former == nil else { throw .malformed }
     try take(page, size: size)
@@ -40,13 +40,13 @@ struct DocumentParts {
     new += page.new
     pageCount += 1
     self.size += size
-    // Before all pages are there: a service could otherwise send more than the phone has room for.
+    // This is checked before all pages are there: a service could send more than the phone's memory holds.
     guard pageCount <= Self.greatestPageCount, self.size <= Self.greatestSize, sets.count <= Self.greatestSetCount,
       max(entries.count, new.count) <= userCount, other.count <= former?.head.list(of: "").count ?? 0
     else { throw .tooLarge }
   }
 
-  /// Each name of the list may come once.
+  /// The number of users in the new list. Each name may come once.
   private var userCount: Int64 {
     switch document {
     case .users(let head): head.list(of: "").count

@@ -1,7 +1,7 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// Judges a document by what was fetched, by the request, and by what the phone remembers; nothing else.
+/// Judges a document only by the fetched pages, the request, and the phone's memory.
 struct DocumentReviewer {
   let origin: String
   /// The phone's own id and key.
@@ -9,7 +9,7 @@ struct DocumentReviewer {
   let publicKey: String
   let memory: DocumentMemory
 
-  /// What an application's users are compared with; nothing: with the reason, unless it is the first list.
+  /// The list that the users are compared with. If there is none, the reason, except for the first list.
   private enum Former {
     case compared([String: DocumentPage.Entry], UserListHead, signer: String)
     case whole(String?)
@@ -40,8 +40,8 @@ struct DocumentReviewer {
 
   // MARK: - Administrators
 
-  /// The sets, of which each follows from the one before. Those after the one that the phone knows are signed; those
-  /// before it are in its digest.
+  /// The sets, each of which follows from the set before. Sets after the phone's known set must be signed. The known
+  /// set's digest covers those before it.
   private func verified(_ signed: [SignedAdministratorSet]) throws(DocumentMisfit) -> [AdministratorSet] {
     guard let first = signed.first?.set else { throw .otherAdministrators }
     for (before, next) in zip(signed, signed.dropFirst()) {
@@ -64,7 +64,7 @@ struct DocumentReviewer {
     DocumentCheck(set: set, former: former, origin: origin, verifier: DeviceVerifier())
   }
 
-  /// What is new to this phone of the administrators whom it believes.
+  /// The administrators' changes that this phone has not seen.
   private func news(of sets: [AdministratorSet]) -> [String] {
     guard let inForce = sets.last, inForce.number != memory.setNumber else { return [] }
     guard let known = sets.first(where: { $0.number == memory.setNumber }) else {
@@ -145,10 +145,10 @@ struct DocumentReviewer {
     [memory.lists[head.application], memory.signed[head.application]].contains { $0?.digest == head.digest }
   }
 
-  /// A list that this phone knows, and that the last one which is shown does not come after; nil if there is none.
+  /// A list that this phone knows and that the shown last list does not continue; nil if there is none.
   ///
-  /// A list that was in force is in force no more only if the database was put back, which a higher epoch says: the whole
-  /// list is shown then. A list that this phone signed may have got lost; what it changed is shown with the whole list.
+  /// A list loses its force only if the database was restored, which a higher epoch shows. The whole list is then
+  /// shown. A list that this phone signed may not have arrived. Its changes are shown with the whole list.
   private func lost(before head: UserListHead, showing former: UserListHead?) throws(DocumentMisfit) -> String? {
     let shown = former.map { "version \($0.version) as the last list" } ?? "no last list"
     func isLost(_ known: DocumentMemory.List) -> Bool { former.map { !known.isReached(by: $0) } ?? true }
@@ -164,7 +164,7 @@ struct DocumentReviewer {
     return "the service shows \(shown), and not the version \(own.version) that this phone has signed"
   }
 
-  /// Others signed what came between the last list that this phone knows and the one that it is shown.
+  /// A note if other administrators signed lists after the last one that this phone knows.
   private func missed(_ former: UserListHead) -> String? {
     let known = [memory.lists[former.application], memory.signed[former.application]].compactMap(\.self)
     guard let last = known.max(by: { ($0.epoch, $0.number) < ($1.epoch, $1.number) }), !isKnown(former) else {
@@ -173,7 +173,7 @@ struct DocumentReviewer {
     return "the last list that this phone knows is version \(last.version): others signed what came after it"
   }
 
-  /// Whoever signed the former list: now an administrator, or once.
+  /// The signer of the former list: a present or former administrator.
   private func signer(
     of former: DocumentPage.Former, _ sets: [AdministratorSet]
   ) throws(DocumentMisfit) -> (name: String, isInForce: Bool) {
@@ -184,7 +184,7 @@ struct DocumentReviewer {
     return (signer.name, (try? now.signer(of: .users(former.head), former.proof)) != nil)
   }
 
-  /// The former list, from the new one and what it had otherwise.
+  /// Rebuilds the former list from the new one and from the entries that differed.
   private func rebuilt(
     _ users: [String: DocumentPage.Entry], _ parts: DocumentParts
   ) throws(DocumentMisfit) -> [String: DocumentPage.Entry] {
@@ -207,7 +207,7 @@ struct DocumentReviewer {
     return found
   }
 
-  /// Whether these users make each list of the head, and are in no other group.
+  /// Whether these users match each digest of the head, and are in no other group.
   private static func isMade(_ head: UserListHead, of entries: [DocumentPage.Entry]) -> Bool {
     var lines: [String: [UserListLine]] = ["": entries.map(\.line)]
     for entry in entries { for group in entry.groups { lines[group, default: []].append(entry.line) } }

@@ -1,7 +1,8 @@
 import DeviceProtocol
 import IAMPASSProtocol
 
-/// What a document changes, in lines for the administrator who signs it. The phone's page says the same (`changes.js`).
+/// What a document changes, in lines for the administrator who signs it. The phone's page shows the same
+/// (`changes.js`).
 enum DocumentWords {
   // MARK: - Users
 
@@ -11,7 +12,7 @@ enum DocumentWords {
     return (["\(entry.line.name) \(groups(entry))"] + phones).joined(separator: ", ")
   }
 
-  /// What the new list has otherwise than the former one, by name.
+  /// How the new list differs from the former one, sorted by name.
   static func changes(from former: [String: DocumentPage.Entry], to new: [String: DocumentPage.Entry]) -> [String] {
     let names = Set(former.keys).union(new.keys).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     return names.flatMap { name -> [String] in
@@ -71,11 +72,11 @@ enum DocumentWords {
 
   private static func phone(_ one: PinnedPhone) -> String { "phone \(quoted(one.name)) (\(one.keys.words))" }
 
-  /// A name that people chose, which may have any visible character.
+  /// Quotes a name that people chose. It may contain any visible character.
   static func quoted(_ name: String) -> String {
     var shown = ""
     for scalar in DisplayText.escaped(name).unicodeScalars {
-      // Nothing in a name looks like its end.
+      // No character of a name looks like its closing quote.
       switch scalar {
       case "“": shown += "‹U+201C›"
       case "”": shown += "‹U+201D›"
@@ -85,7 +86,7 @@ enum DocumentWords {
     return "“\(shown)”"
   }
 
-  /// An administrator's name, with the letters that could stand for others of the same look.
+  /// An administrator's name, with the code points of its first letters that are not ASCII: they may look like others.
   static func person(_ name: String) -> String {
     let foreign = name.unicodeScalars.filter { !$0.isASCII }
     guard !foreign.isEmpty else { return quoted(name) }

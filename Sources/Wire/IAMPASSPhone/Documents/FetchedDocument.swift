@@ -5,9 +5,9 @@ import IAMPASSProtocol
 extension RegisteredPhone {
   /// Fetches the document that a request asks an administrator to sign, and judges it.
   ///
-  /// It takes as long as the request is open at most.
+  /// This takes at most as long as the request is open.
   ///
-  /// - Parameter memory: what was kept of earlier reviews: see ``DocumentStorage``.
+  /// - Parameter memory: the memory of earlier reviews, see ``DocumentStorage``.
   public func review(_ request: OpenRequest, remembering memory: DocumentMemory) throws(PhoneError) -> DocumentReview {
     guard request.document != nil, SignedDocument.isAsked(by: request.context), !request.isForAnother else {
       return .misfit(.notADocument)

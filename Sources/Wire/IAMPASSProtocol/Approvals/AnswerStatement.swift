@@ -15,7 +15,7 @@ public struct AnswerStatement: Sendable, Equatable {
   /// The request's id.
   public let session: String
   public let answer: DeviceAnswer
-  /// ``ShownContext/hash`` of what the phone showed.
+  /// ``ShownContext/hash`` of the context that the phone showed.
   public let contextHash: String
   /// The service's own nonce for this request.
   public let nonce: String
@@ -27,11 +27,11 @@ public struct AnswerStatement: Sendable, Equatable {
   public let code: String
   /// The request's challenge; nil if the request has none.
   public let challenge: ApprovalChallenge?
-  /// The phone's public key for agreement, as base64 of its `SubjectPublicKeyInfo`; nil if the phone has none. By it the
-  /// computer knows the phone's digits if there is no network.
+  /// The phone's public key for agreement, as base64 of its `SubjectPublicKeyInfo`; nil if the phone has none. With it
+  /// the computer can check the phone's digits when there is no network.
   public let agreementKey: String?
-  /// Hexadecimal: the digest of the ``SignedDocument`` that this phone computed from what it showed. Nil for a sign-in,
-  /// and from a phone that does not know documents.
+  /// The digest of the ``SignedDocument``, in hexadecimal, which this phone computed from what it showed. Nil for a
+  /// sign-in, and from a phone that does not support documents.
   public let document: String?
 
   public init(
@@ -74,7 +74,7 @@ public struct AnswerStatement: Sendable, Equatable {
     contextHash = try json.text("context_hash")
     nonce = try json.text("nonce")
     expires = try json.number("expires")
-    // Phones of versions without methods and codes send neither.
+    // Phones of older versions send neither a method nor a code.
     method = try json.method("method")
     code = json["code"]?.string ?? ""
     challenge = try ApprovalChallenge.member(of: json)

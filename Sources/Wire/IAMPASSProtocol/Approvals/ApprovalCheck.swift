@@ -4,10 +4,10 @@ public struct VerifiedApproval: Sendable {
   public let phone: PinnedPhone
   /// How the phone identified its user.
   public let method: AuthenticationMethod
-  /// The phone's key for agreement, which it signed with the rest; nil if it has none of a right form, and a locum's: that
-  /// phone answers this once.
+  /// The phone's signed key for agreement. Nil if it is missing or malformed, and for a locum's phone, which answers
+  /// only this request.
   public let agreementKey: P256PublicKey?
-  /// It is an administrator's phone, which answered in the place of the user's own.
+  /// Whether an administrator's phone answered for the user.
   public let isByLocum: Bool
 
   fileprivate init(phone: PinnedPhone, method: AuthenticationMethod, agreementKey: P256PublicKey?, isByLocum: Bool) {
@@ -18,15 +18,15 @@ public struct VerifiedApproval: Sendable {
   }
 }
 
-/// Whether what the service hands on was signed by a trusted phone, for this request and nothing else.
+/// Checks that a trusted phone signed the service's copy of an approval, for exactly this request.
 ///
-/// It decides by its arguments alone. Its order: form, phone, signature, then each member of what was signed, then the
-/// authenticator. `expires` and the authenticator's counter are not judged: the challenge makes the approval a fresh one,
-/// and whoever waits for it does so for a bounded time.
+/// The result depends only on the arguments. The order of checks: form, phone, signature, each signed member,
+/// authenticator. `expires` and the authenticator's counter are not checked. The challenge proves that the approval is
+/// fresh, and the caller waits only for a limited time.
 package struct ApprovalCheck: Sendable {
   package let asked: AskedApproval
-  /// The service's name for the session; nil: whatever that was, for a document: its challenge stands in no other
-  /// request that a phone signs.
+  /// The service's name for the session; nil: any, for a document. A document's challenge is in no other request that a
+  /// phone signs.
   private let session: String?
 
   package init(asked: AskedApproval, session: String?) {
@@ -64,7 +64,7 @@ package struct ApprovalCheck: Sendable {
       isByLocum: asked.demand.isLocum(phone))
   }
 
-  /// The phone's authenticator verified its user for this statement (Web Authentication, level 2, §7.2).
+  /// Checks that the phone's authenticator verified its user for this statement (Web Authentication, level 2, §7.2).
   private func checkAssertion(_ approval: UnverifiedApproval, by phone: PinnedPhone) throws(ApprovalRefusal) {
     guard let assertion = approval.assertion else { throw .assertionMissing }
     guard let credential = phone.credential else { throw .method }
@@ -82,7 +82,7 @@ package struct ApprovalCheck: Sendable {
     guard try isMade(signature, over: digest, by: credential.key) else { throw .assertion(.signature) }
   }
 
-  /// By bytes: to Swift, two spellings of one character are the same text.
+  /// Compares bytes: for Swift, two encodings of one character are equal texts.
   private static func areSame(_ left: String, _ right: String) -> Bool {
     Digest.areEqual(Array(left.utf8), Array(right.utf8))
   }

@@ -1,26 +1,27 @@
-/// Why no approval of a user could be verified. Their phone is then not rung.
+/// Why no approval of a user could be verified. The user's phone is then not rung.
 public enum TrustGap: Error, Sendable, Equatable {
   /// This computer trusts no phone of the user.
   case noPhone
-  /// No trusted phone can prove any method that is asked for.
+  /// No trusted phone can prove a method that is asked for.
   case noMethod([AuthenticationMethod])
 }
 
-/// What an approval must prove to this computer: which phones it may come from, and by which method from each.
+/// What an approval must prove to this computer: which phones may give it, and the method for each.
 public struct ApprovalDemand: Sendable {
-  /// What a computer can verify, the strongest first. `facial` is an app's own word, which no signature proves.
+  /// The methods that a computer can verify, the strongest first. `facial` is only an app's word, which no signature
+  /// proves.
   private static let verifiable: [AuthenticationMethod] = [.device, .acceptance]
 
-  /// Each phone that can prove a method, with the strongest one.
+  /// Each phone that can prove a method, with its strongest method.
   private let phones: [(phone: PinnedPhone, method: AuthenticationMethod)]
-  /// Those of them that are administrators'.
+  /// The ids of the phones among them that are administrators'.
   private let locumIDs: [String]
   package let verifier: any SignatureVerifier
 
   /// - Parameters:
-  ///   - phones: the user's, which this computer trusts.
-  ///   - locums: phones that may answer in the place of the user's own. By themselves they are not enough.
-  ///   - asked: the methods that are enough for this sign-in; none leaves the choice to the phones.
+  ///   - phones: the user's phones that this computer trusts.
+  ///   - locums: phones that may answer for the user's own phones. They are not enough by themselves.
+  ///   - asked: the methods that are enough for this sign-in; if empty, the phones choose.
   public init(
     phones: [PinnedPhone], locums: [PinnedPhone] = [], asked: [AuthenticationMethod], verifier: any SignatureVerifier
   ) throws(TrustGap) {
@@ -34,8 +35,8 @@ public struct ApprovalDemand: Sendable {
     }
     let own = able(phones, asked)
     guard !own.isEmpty else { throw .noMethod(asked) }
-    // The user's own line counts for a phone that stands in both.
-    // A locum changes nothing of what the user's own phones are asked.
+    // For a phone in both lists, the user's own entry counts. A locum does not change what the user's own phones are
+    // asked.
     let others = able(locums, own.map(\.method)).filter { locum in
       !phones.contains { $0.id == locum.phone.id || $0.key == locum.phone.key }
     }
@@ -44,7 +45,7 @@ public struct ApprovalDemand: Sendable {
     self.verifier = verifier
   }
 
-  /// What the service is told to ask for, the strongest first.
+  /// The methods that the service is told to request, the strongest first.
   public var methods: [AuthenticationMethod] {
     Self.verifiable.filter { method in phones.contains { $0.method == method } }
   }
@@ -52,7 +53,7 @@ public struct ApprovalDemand: Sendable {
   /// The phones that may answer, the user's own before locums.
   public var phoneIDs: [String] { phones.map(\.phone.id) }
 
-  /// Whether these phones would be enough for this approval too: by the same id, keys and method.
+  /// Whether one of these phones has the id, keys and method of this approval.
   public func takes(_ approval: VerifiedApproval) -> Bool {
     guard let (phone, method) = phone(approval.phone.id) else { return false }
     return isLocum(phone) == approval.isByLocum && phone.key == approval.phone.key
@@ -62,14 +63,14 @@ public struct ApprovalDemand: Sendable {
 
   package func isLocum(_ phone: PinnedPhone) -> Bool { locumIDs.contains { $0.utf8.elementsEqual(phone.id.utf8) } }
 
-  /// The trusted phone of this id, with the method that it must have used.
+  /// The trusted phone with this id, and the method that it must use.
   package func phone(_ id: String) -> (phone: PinnedPhone, method: AuthenticationMethod)? {
     phones.first { $0.phone.id.utf8.elementsEqual(id.utf8) }
   }
 }
 
 extension PinnedPhone {
-  /// Whether what is known of the phone is enough to verify this method.
+  /// Whether the known keys of the phone are enough to verify this method.
   fileprivate func proves(_ method: AuthenticationMethod) -> Bool {
     switch method {
     case .acceptance: true

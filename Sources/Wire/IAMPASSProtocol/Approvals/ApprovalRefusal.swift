@@ -1,7 +1,7 @@
-/// Why an approval that the service handed on proves nothing. Each means that the service, or somebody before it, said
-/// what the phone did not sign.
+/// Why an approval from the service proves nothing. In each case the service, or an intermediary, claims something that
+/// the phone did not sign.
 public enum ApprovalRefusal: Error, Sendable, Equatable {
-  /// The service says `active` without what the phone signed.
+  /// The service says `active` without the phone's signed approval.
   case missing
   case malformed
   /// This computer does not trust the phone for this user.
@@ -18,11 +18,11 @@ public enum ApprovalRefusal: Error, Sendable, Equatable {
   case challenge
   /// The phone showed something else.
   case context
-  /// The phone does not say that it computed what it signed from the document, or says so of something else.
+  /// The signed digest of the document is missing, or is another document's.
   case document
   /// Another code was typed than this computer shows.
   case code
-  /// The phone did not do what it was asked for.
+  /// The phone did not use the required method.
   case method
   case assertionMissing
   case assertion(CredentialRefusal)

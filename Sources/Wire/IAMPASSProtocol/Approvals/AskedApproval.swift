@@ -1,15 +1,15 @@
-/// What one request asked the phone to sign.
+/// The values that one request asked the phone to sign.
 package struct AskedApproval: Sendable {
   package let demand: ApprovalDemand
   package let challenge: ApprovalChallenge
-  /// Two digits, shown at the terminal. Empty if the context says that none are shown: the phone then must sign none. Not
-  /// judged for a document, whose digest says more.
+  /// Two digits, shown at the terminal. Empty if the context says that none are shown: the phone must then sign an
+  /// empty code. Not checked for a document, whose digest is enough.
   package let code: Secret
   /// ``ShownContext/hash(_:)`` of the context that is sent.
   package let contextHash: String
-  /// The service's, as the phone spells it.
+  /// The service's origin, as the phone spells it.
   package let origin: String
-  /// The digest of the document that the phone must have computed; nil: it must not say that it showed one.
+  /// The document's digest, which the phone must have computed; nil: the phone must not sign one.
   package let document: [UInt8]?
 
   package init(
@@ -18,7 +18,7 @@ package struct AskedApproval: Sendable {
   ) {
     self.demand = demand
     self.challenge = challenge
-    // The phone signs an empty code with such a context, and only with one.
+    // The phone signs an empty code only with such a context, and always with one.
     self.code = context.isWithoutCode ? Secret("") : code
     contextHash = ShownContext.hash(context)
     self.origin = origin

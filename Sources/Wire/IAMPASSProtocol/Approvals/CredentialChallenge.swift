@@ -1,4 +1,4 @@
-/// What an authenticator signs besides its own data.
+/// The challenge that an authenticator signs together with its own data.
 public enum CredentialChallenge {
   /// 32 bytes for making a credential.
   ///

@@ -1,6 +1,6 @@
-/// A signature of ECDSA over P-256 whose two numbers are known to be in range. Nothing is verified.
+/// An ECDSA signature over P-256 whose two numbers are in range. The signature is not verified.
 public struct ECDSASignature: Sendable, Equatable {
-  /// Bytes of r, and of s.
+  /// The length of r and of s in bytes.
   private static let half = 32
   /// The order of the curve's group (FIPS 186-5, P-256). Both numbers are greater than zero and less than this.
   private static let order: [UInt8] = [
@@ -11,7 +11,8 @@ public struct ECDSASignature: Sendable, Equatable {
   /// 64 bytes, r then s.
   public let raw: [UInt8]
 
-  /// - Parameter raw: 64 bytes, r then s, as WebCrypto makes them; nil for another length, and for a number out of range.
+  /// - Parameter raw: 64 bytes, r then s, as WebCrypto makes them; the result is nil for another length, or a number
+  ///   out of range.
   public init?(raw: [UInt8]) {
     guard raw.count == 2 * Self.half, Self.isInRange(raw.prefix(Self.half)), Self.isInRange(raw.suffix(Self.half))
     else {
@@ -20,10 +21,10 @@ public struct ECDSASignature: Sendable, Equatable {
     self.raw = raw
   }
 
-  /// - Parameter der: ASN.1 DER, as authenticators make it (RFC 3279 §2.2.3); nil for any other encoding of the two
-  ///   numbers, and for bytes that follow.
+  /// - Parameter der: ASN.1 DER, as authenticators make it (RFC 3279 §2.2.3); the result is nil for any other encoding,
+  ///   or for bytes after it.
   public init?(der: [UInt8]) {
-    // The longest has two numbers of 33 bytes: each length fits into one byte.
+    // The longest encoding has two numbers of 33 bytes, so each length fits into one byte.
     guard der.count >= 2, der[0] == 0x30, Int(der[1]) == der.count - 2, der[1] < 0x80 else { return nil }
     var rest = der.dropFirst(2)
     guard let r = Self.takeNumber(&rest), let s = Self.takeNumber(&rest), rest.isEmpty else { return nil }

@@ -1,7 +1,7 @@
 /// The curve P-256: y² = x³ − 3x + b over the integers modulo p (SP 800-186, §3.2.1.3).
 ///
-/// Here stands only what tells a point of the curve from other pairs of numbers, so that a key is refused when it is read.
-/// All numbers are public: nothing here takes care to need the same time for each.
+/// This only checks whether a pair of numbers is a point of the curve, so that a wrong key is refused when it is read.
+/// All numbers are public, so the time may depend on them.
 enum P256Curve {
   /// 256 bits, the lowest 64 first.
   private typealias Number = [UInt64]
@@ -45,8 +45,8 @@ enum P256Curve {
     return reduced(sum, carry)
   }
 
-  /// a · b / R modulo p, R being 2²⁵⁶: Montgomery's product, one word of `b` at a time. The factor that makes the lowest
-  /// word zero is that word itself, since p ends in 64 ones.
+  /// a · b / R modulo p, with R = 2²⁵⁶: Montgomery's product, one word of `b` at a time. The factor that makes the
+  /// lowest word zero is that word itself, since p ends in 64 ones.
   private static func product(_ a: Number, _ b: Number) -> Number {
     var sum: Number = [0, 0, 0, 0]
     var top: UInt64 = 0
@@ -63,20 +63,20 @@ enum P256Curve {
 
   /// Adds `number` · `factor`.
   ///
-  /// - Returns: what goes beyond 256 bits.
+  /// - Returns: the part beyond 256 bits.
   private static func accumulate(_ number: Number, times factor: UInt64, into sum: inout Number) -> UInt64 {
     var carry: UInt64 = 0
     for place in 0..<4 {
       let (high, low) = number[place].multipliedFullWidth(by: factor)
       let (over, word) = added(sum[place], low, carry)
       sum[place] = word
-      // The whole of high and over fits: (2⁶⁴ − 1)² + 2 · (2⁶⁴ − 1) is less than 2¹²⁸.
+      // The sum of high and over fits: (2⁶⁴ − 1)² + 2 · (2⁶⁴ − 1) is less than 2¹²⁸.
       carry = high + over
     }
     return carry
   }
 
-  /// - Parameter carry: at most 2⁶⁴ − 1; what is carried on is 0, 1 or 2.
+  /// - Parameter carry: at most 2⁶⁴ − 1. The returned carry is 0, 1 or 2.
   private static func added(_ a: UInt64, _ b: UInt64, _ carry: UInt64) -> (carry: UInt64, sum: UInt64) {
     let (first, one) = a.addingReportingOverflow(b)
     let (sum, two) = first.addingReportingOverflow(carry)

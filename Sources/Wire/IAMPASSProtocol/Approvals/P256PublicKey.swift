@@ -1,7 +1,7 @@
-/// A public key of ECDSA over P-256, in its one accepted spelling: the base64 of `SubjectPublicKeyInfo` (RFC 5480) with a
+/// A public key of ECDSA over P-256, in its only accepted form: the base64 of `SubjectPublicKeyInfo` (RFC 5480) with a
 /// named curve and an uncompressed point, as WebCrypto exports it as `spki`.
 ///
-/// The point lies on the curve: a pair of numbers that does not is refused where a key is read, not once it is used.
+/// The point lies on the curve: other pairs of numbers are refused when a key is read.
 public struct P256PublicKey: Sendable, Equatable {
   /// The bytes before the coordinates in each such key.
   private static let prefix: [UInt8] = [
@@ -16,7 +16,7 @@ public struct P256PublicKey: Sendable, Equatable {
   /// 64 bytes, x then y.
   public let coordinates: [UInt8]
 
-  /// Nil for any other spelling or kind of key, and for a point that does not lie on the curve.
+  /// Nil for any other form or kind of key, and for a point that does not lie on the curve.
   public init?(_ text: String) {
     guard let bytes = Base64.decode(text), bytes.count == Self.prefix.count + Self.coordinatesSize,
       bytes.starts(with: Self.prefix)
@@ -33,7 +33,8 @@ public struct P256PublicKey: Sendable, Equatable {
   /// The uncompressed point (SEC 1 §2.3.3): 65 bytes, the first of them 4.
   public var point: [UInt8] { Self.prefix.suffix(1) + coordinates }
 
-  /// - Parameter point: in the form of ``point``; nil for any other, and for one that does not lie on the curve.
+  /// - Parameter point: in the form of ``point``; the result is nil for any other form, and for a point that is not on
+  ///   the curve.
   public init?(point: [UInt8]) {
     guard point.first == Self.prefix.last else { return nil }
     self.init(Base64.encode(Self.prefix.dropLast() + point))

@@ -14,9 +14,9 @@ public struct PinnedPhone: Sendable, Equatable {
     }
   }
 
-  /// In bytes, of a credential's id (Web Authentication, level 2, §5.8.3).
+  /// The lengths of a credential's id in bytes (Web Authentication, level 2, §5.8.3).
   private static let credentialIDLengths = 1...1_023
-  /// In bytes.
+  /// The lengths of a phone's id in bytes.
   private static let idLengths = 1...128
   /// The greatest length of a name in characters; more is cut off.
   public static let greatestNameLength = 64
@@ -29,10 +29,10 @@ public struct PinnedPhone: Sendable, Equatable {
   public let credential: Credential?
   /// Unix time in seconds at which this computer began to trust it.
   public let since: Int64
-  /// For people. It decides nothing.
+  /// The phone's name for people. It decides nothing.
   public let name: String
 
-  /// Nil if the id has another form, or `since` is negative.
+  /// Nil if the id is malformed, or `since` is negative.
   public init?(id: String, key: P256PublicKey, credential: Credential?, since: Int64, name: String) {
     guard Self.idLengths.contains(id.utf8.count), since >= 0,
       id.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: ":") })
@@ -44,7 +44,7 @@ public struct PinnedPhone: Sendable, Equatable {
     self.name = DisplayText.sanitized(name, limit: Self.greatestNameLength)
   }
 
-  /// What the service says of a phone; nil if its keys or id have no form that this computer takes.
+  /// Reads the service's description of a phone; nil if this computer does not accept the form of its keys or id.
   public init?(_ phone: UserPhonesReply.Phone, since: Int64) {
     guard let key = P256PublicKey(phone.keys.publicKey) else { return nil }
     var credential: Credential?
@@ -55,7 +55,7 @@ public struct PinnedPhone: Sendable, Equatable {
     self.init(id: phone.id, key: key, credential: credential, since: since, name: phone.name)
   }
 
-  /// The keys, for comparing them and for their words.
+  /// The keys, to compare them or to make their words.
   public var keys: PhoneKeys {
     PhoneKeys(
       publicKey: key.text, credential: credential.map { PhoneKeys.Credential(id: $0.id, publicKey: $0.key.text) })
@@ -65,9 +65,9 @@ public struct PinnedPhone: Sendable, Equatable {
 // MARK: - As text
 
 extension PinnedPhone {
-  /// Nil unless these are the six ``fields``, each in its one spelling.
+  /// Nil unless these are the six ``fields``, each in its only form.
   public init?(fields text: String) {
-    // By bytes: a mark that combines with the colon before it makes another character of it, and no other byte.
+    // This splits bytes, because a combining mark after a colon makes a different character, but leaves the byte.
     let fields = text.utf8.split(separator: UInt8(ascii: ":"), maxSplits: 5, omittingEmptySubsequences: false)
       .map { String(Substring($0)) }
     guard fields.count == 6, let key = P256PublicKey(fields[1]), let since = Int64(fields[4]),
@@ -81,12 +81,12 @@ extension PinnedPhone {
       credential = whole
     }
     self.init(id: fields[0], key: key, credential: credential, since: since, name: fields[5])
-    // What would be written otherwise was not written here.
+    // A text that this version would write differently is refused.
     guard Array(self.fields.utf8) == Array(text.utf8) else { return nil }
   }
 
-  /// `id:key:credential id:credential key:since:name`: a line of `/etc/iampass/phones` after the user's name and a colon,
-  /// and a phone's part in what administrators sign.
+  /// `id:key:credential id:credential key:since:name`: a line of `/etc/iampass/phones` after the user's name and a
+  /// colon, and the phone's part of what administrators sign.
   public var fields: String {
     [id, key.text, credential?.id ?? "", credential?.key.text ?? "", String(since), name].joined(separator: ":")
   }

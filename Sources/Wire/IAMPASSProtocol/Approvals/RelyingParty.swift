@@ -1,7 +1,7 @@
-/// Why an authenticator's credential or assertion is not accepted; for the log.
+/// Why an authenticator's credential or assertion is not accepted. The raw values are for the log.
 public enum CredentialRefusal: String, Error, Sendable {
   case clientData
-  /// Another ceremony: `webauthn.get` for `webauthn.create`, or the other way.
+  /// Another ceremony: `webauthn.get` for `webauthn.create`, or the reverse.
   case type
   case challenge
   case origin
@@ -15,10 +15,10 @@ public enum CredentialRefusal: String, Error, Sendable {
   case signature
 }
 
-/// The checks of Web Authentication, level 2, §7.1 and §7.2, that need no key: what was signed, at which page, and whether
-/// the authenticator verified its user.
+/// The checks of Web Authentication, level 2, §7.1 and §7.2, that need no key: the challenge, the page, and the
+/// authenticator's verification of its user.
 public struct RelyingParty: Sendable {
-  /// In bytes. Browsers write some hundred.
+  /// The greatest length in bytes. Browsers write a few hundred.
   private static let greatestClientData = 4_096
 
   /// Scheme, host and port, as the browser spells it.
@@ -32,7 +32,7 @@ public struct RelyingParty: Sendable {
     return String(authority.prefix { $0 != ":" })
   }
 
-  /// Nil if these client data are of this ceremony over this challenge at this page.
+  /// Why the client data are refused; nil if they belong to this ceremony, challenge and page.
   ///
   /// - Parameter type: `webauthn.create` or `webauthn.get`.
   public func refusal(of clientData: [UInt8], type: String, challenge: [UInt8]) -> CredentialRefusal? {
@@ -43,12 +43,12 @@ public struct RelyingParty: Sendable {
     guard let signed = json["challenge"]?.string.flatMap(Base64URL.decode), Digest.areEqual(signed, challenge) else {
       return .challenge
     }
-    // A page of ours within a page of others could be tapped unseen.
+    // A user could unknowingly tap our page inside another site's page.
     guard json["origin"]?.string == origin, [nil, .bool(false)].contains(json["crossOrigin"]) else { return .origin }
     return nil
   }
 
-  /// Nil if the authenticator says that it verified its user for this relying party.
+  /// Why the data are refused; nil if they say that the authenticator verified its user for this relying party.
   public func refusal(of data: UnverifiedAuthenticatorData) -> CredentialRefusal? {
     guard data.rpIDHash == Digest.sha256(Array(id.utf8)) else { return .relyingParty }
     guard data.flags.contains(.userPresent) else { return .userNotPresent }

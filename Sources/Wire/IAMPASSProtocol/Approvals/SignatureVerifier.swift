@@ -1,11 +1,11 @@
-/// Why signatures cannot be checked on this computer: a few words for the log.
+/// Why signatures cannot be checked on this computer: the reason for the log.
 public struct VerifierError: Error, Sendable, Equatable {
   public let explanation: String
 
   public init(_ explanation: String) { self.explanation = explanation }
 }
 
-/// What checks signatures. Real ones need a library that a login does not load before it has to.
+/// Checks signatures. The real verifiers need a library, which a login loads only when necessary.
 public protocol SignatureVerifier: Sendable {
   /// Gets ready before the phone is asked.
   ///
@@ -15,6 +15,6 @@ public protocol SignatureVerifier: Sendable {
   /// Whether `key` made `signature` over a SHA-256 digest.
   ///
   /// - Parameter digest: 32 bytes.
-  /// - Throws: if that cannot be known, for example for lack of memory.
+  /// - Throws: if the check itself fails, for example for lack of memory.
   func verifies(_ signature: ECDSASignature, over digest: [UInt8], by key: P256PublicKey) throws(VerifierError) -> Bool
 }

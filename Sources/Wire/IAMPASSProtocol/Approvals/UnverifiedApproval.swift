@@ -1,20 +1,21 @@
-/// What a phone signed, as the service hands it on. Taken apart; nothing is verified.
+/// A phone's signed approval from the service, parsed. Nothing is verified.
 package struct UnverifiedApproval {
   /// The service's name for the phone.
   package let phone: String
   /// The statement as it was signed.
   package let signed: JSON
-  /// The same, taken apart.
+  /// The same statement, parsed.
   package let statement: AnswerStatement
   package let signature: ECDSASignature
   /// Comes with the method `device`.
   package let assertion: UnverifiedAssertion?
 
-  /// Throws: if a part is missing or malformed, also a signature whose numbers are out of range.
+  /// Throws if a part is missing or malformed, also if a number of the signature is out of range.
   package init(_ json: JSON) throws(MessageError) {
     phone = try json.text("phone")
     guard let signed = json["statement"] else { throw .member("statement") }
-    // Their absence means something to the service, for phones of before. Here nothing rests on what was not signed.
+    // The service accepts older phones that do not send these members. Here an unsigned member must not decide
+    // anything.
     _ = try signed.text("method")
     // Empty for a document, which needs no digits.
     guard signed["code"]?.string != nil else { throw .member("code") }

@@ -12,7 +12,7 @@ public struct UnverifiedAssertion: Sendable, Equatable {
     self.signature = signature
   }
 
-  /// Throws: if a member is missing or malformed.
+  /// Throws if a member is missing or malformed.
   public init(_ json: JSON) throws(MessageError) {
     self.init(
       authenticatorData: try json.bytes("authenticator_data"), clientData: try json.bytes("client_data"),

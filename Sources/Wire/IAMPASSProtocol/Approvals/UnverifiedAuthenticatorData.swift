@@ -1,7 +1,7 @@
-/// What an authenticator says of itself and, for a new credential, of that (Web Authentication, level 2, §6.1). Taken
-/// apart; nothing is verified.
+/// An authenticator's data about itself and about a new credential (Web Authentication, level 2, §6.1), parsed. Nothing
+/// is verified.
 public struct UnverifiedAuthenticatorData: Sendable, Equatable {
-  /// Longer is refused: a credential's id has 1,023 bytes at most, and extensions are not asked for.
+  /// The greatest length in bytes. A credential's id has at most 1,023 bytes, and extensions are not requested.
   static let greatestLength = 2_048
 
   /// What the bits of the flags byte mean.
@@ -10,9 +10,9 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
 
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Somebody touched it.
+    /// Somebody touched the authenticator.
     public static let userPresent = Flags(rawValue: 0x01)
-    /// It unlocked itself for its user: by fingerprint, face or PIN.
+    /// The authenticator verified its user: by fingerprint, face or PIN.
     public static let userVerified = Flags(rawValue: 0x04)
     public static let hasCredential = Flags(rawValue: 0x40)
     public static let hasExtensions = Flags(rawValue: 0x80)
@@ -20,11 +20,11 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
 
   /// A new credential's part (§6.5.1).
   public struct Credential: Sendable, Equatable {
-    /// §5.8.3 bounds it.
+    /// The lengths of the id in bytes (§5.8.3).
     static let idLengths = 1...1_023
 
     public let id: [UInt8]
-    /// 64 bytes, x then y, of ECDSA P-256: no other algorithm is taken.
+    /// 64 bytes, x then y, of ECDSA P-256. No other algorithm is accepted.
     public let coordinates: [UInt8]
   }
 
@@ -34,7 +34,7 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
   public let counter: UInt32
   public let credential: Credential?
 
-  /// Nil unless the bytes are exactly what their own flags and lengths announce.
+  /// Nil unless the bytes exactly match their own flags and lengths.
   public init?(_ bytes: [UInt8]) {
     guard bytes.count <= Self.greatestLength else { return nil }
     var reader = Reader(bytes)
@@ -51,7 +51,7 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
     } else {
       credential = nil
     }
-    // Extensions are a CBOR map, of which nothing is used; without them nothing may follow.
+    // Extensions are a CBOR map, which is not used. Without extensions nothing may follow.
     if self.flags.contains(.hasExtensions) {
       guard let head = reader.take(1)?.first, head >> 5 == 5 else { return nil }
     } else {
@@ -67,7 +67,7 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
     return Credential(id: id, coordinates: coordinates)
   }
 
-  /// A COSE key of ES256 (RFC 9053 §7.1.1). CTAP 2 allows one encoding only, so that nothing of CBOR is to be read.
+  /// A COSE key of ES256 (RFC 9053 §7.1.1). CTAP 2 allows only one encoding, so no CBOR reader is needed.
   private static func es256Coordinates(_ reader: inout Reader) -> [UInt8]? {
     let head: [UInt8] = [
       0xA5,  // a map of five
@@ -84,7 +84,7 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
   }
 }
 
-/// Takes bytes off the front; never past the end.
+/// Takes bytes from the front, never beyond the end.
 private struct Reader {
   private var rest: ArraySlice<UInt8>
 
@@ -98,7 +98,7 @@ private struct Reader {
     return Array(rest.prefix(count))
   }
 
-  /// Unsigned, the greatest byte first; up to 7 bytes.
+  /// An unsigned big-endian number of up to 7 bytes.
   mutating func takeNumber(bytes count: Int) -> Int? {
     take(count)?.reduce(0) { $0 << 8 | Int($1) }
   }

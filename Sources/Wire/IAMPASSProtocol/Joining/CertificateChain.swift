@@ -1,11 +1,11 @@
-/// The certificates in a PEM text, as bytes: nothing here reads what they say.
+/// The certificates in a PEM text, as bytes. Their content is not read.
 public enum CertificateChain {
   private static let beginning = Array("-----BEGIN CERTIFICATE-----".utf8)
   private static let end = Array("-----END CERTIFICATE-----".utf8)
-  /// Certificates that are looked at; a chain has two or three.
+  /// The most certificates that are read. A chain has two or three.
   private static let greatestCount = 20
 
-  /// The DER of each, in their order. Text around them is passed over, and so is a block that is not base64.
+  /// The DER of each certificate, in order. Skips other text, and blocks that are not base64.
   public static func certificates(in text: [UInt8]) -> [[UInt8]] {
     var found: [[UInt8]] = []
     var digits: [UInt8]?

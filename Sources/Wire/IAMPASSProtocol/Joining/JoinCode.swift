@@ -1,20 +1,20 @@
-/// What an administrator types on a computer that is to join: which certificate the service has, whose phones sign its
-/// list of users, and a secret.
+/// The code that an administrator types on a joining computer. It names the service's certificate, the administrators
+/// who sign its list of users, and a secret.
 ///
-/// The computer believes nothing before it has seen that certificate, and only then sends the secret.
+/// The computer sends the secret only after it has seen that certificate.
 public struct JoinCode: Sendable, Equatable {
   public enum Anchor: UInt8, Sendable {
-    /// The digest is that of an authority, which the computer trusts for the service from then on, and no other.
+    /// The digest is an authority's. From then on the computer trusts only this authority for the service.
     case authority = 1
-    /// The digest is that of the service's own certificate, which counts for the join. From then on the computer trusts
+    /// The digest is the service's own certificate's, which counts only for the join. From then on the computer trusts
     /// the system's authorities.
     case certificate = 2
   }
 
-  /// Bytes.
+  /// The secret's length in bytes.
   public static let secretLength = 16
   private static let digestLength = 32
-  /// The code of a service whose lists nobody signs; the other is that of one whose administrators sign them.
+  /// The prefix for a service whose lists are not signed. The other prefix is for signed lists.
   private static let prefix = "IJ1"
   private static let fleetPrefix = "IJ2"
 
@@ -23,7 +23,7 @@ public struct JoinCode: Sendable, Equatable {
   public let digest: [UInt8]
   /// ``secretLength`` bytes in base64url.
   public let secret: Secret
-  /// ``FleetAnchor/digest``; nil: the service's own word is taken for the list of users.
+  /// ``FleetAnchor/digest``; nil: the service's own word counts for the list of users.
   public let fleet: [UInt8]?
 
   public init(anchor: Anchor, digest: [UInt8], secret: Secret, fleet: [UInt8]? = nil) {
@@ -33,7 +33,7 @@ public struct JoinCode: Sendable, Equatable {
     self.fleet = fleet
   }
 
-  /// Nil for anything but a whole code. Two bytes of a digest over the rest tell a mistyped one.
+  /// Nil unless this is a whole code. Two bytes of a digest over the rest reveal a mistyped code.
   public init?(_ text: String) {
     let hasFleet = text.hasPrefix(Self.fleetPrefix)
     let digestsLength = (hasFleet ? 2 : 1) * Self.digestLength
@@ -48,17 +48,17 @@ public struct JoinCode: Sendable, Equatable {
       fleet: hasFleet ? Array(digests.suffix(Self.digestLength)) : nil)
   }
 
-  /// As it is typed. It holds the secret.
+  /// The code as it is typed. Contains the secret.
   public var exposedText: String {
     let bytes = [anchor.rawValue] + digest + (fleet ?? []) + (Base64URL.decode(secret.exposedValue) ?? [])
     return (fleet == nil ? Self.prefix : Self.fleetPrefix) + Base64URL.encode(bytes + Digest.sha256(bytes).prefix(2))
   }
 
-  /// By which the service and the computer find a code again without its secret.
+  /// The digest by which the service and the computer find a code without its secret.
   public static func digest(of secret: Secret) -> String { Digest.hexadecimal(Digest.sha256(secret.exposedBytes)) }
 
-  /// Six digits that the computer's screen and the administrator's show for one join, so that another computer with the
-  /// same code and name is told from it.
+  /// Six digits that the computer and the administrator's console show for one join. They differ for another computer
+  /// with the same code and name.
   ///
   /// - Parameter secret: the new credential's, which the computer made.
   public static func mark(of secret: Secret) -> String {

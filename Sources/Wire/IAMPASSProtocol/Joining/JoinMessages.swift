@@ -1,14 +1,14 @@
-/// A computer asks to join. It sends the same again until it knows how that ended.
+/// A computer asks to join. It repeats the request until it knows the result.
 public struct JoinRequest: Sendable, Equatable {
   public static let path = "join"
-  /// Characters of a computer's name.
+  /// The greatest length of a computer's name in characters.
   public static let greatestNameLength = 64
 
-  /// The code's.
+  /// The code's secret.
   public let code: Secret
-  /// What the computer calls itself; its credential's name and host.
+  /// The computer's own name, which becomes its credential's name and host.
   public let name: String
-  /// The new credential's, made by the computer: a request that is repeated makes no second credential.
+  /// The new credential's secret, made by the computer. So a repeated request does not make a second credential.
   public let secret: Secret
 
   public init(code: Secret, name: String, secret: Secret) {
@@ -23,7 +23,7 @@ public struct JoinRequest: Sendable, Equatable {
     name = try json.text("name")
     secret = Secret(try json.text("secret"))
     guard Self.isName(name) else { throw .member("name") }
-    // The only form that both ways of signing take.
+    // The only form that both signing schemes accept.
     guard Base64.decode(secret.exposedValue)?.count == 24, secret.exposedBytes.count == 32 else {
       throw .member("secret")
     }
@@ -35,7 +35,7 @@ public struct JoinRequest: Sendable, Equatable {
     ]).encoded()
   }
 
-  /// A host name (RFC 1123 §2.1), without a point at its end.
+  /// A host name (RFC 1123 §2.1), without a final dot.
   public static func isName(_ text: String) -> Bool {
     guard (1...greatestNameLength).contains(text.utf8.count) else { return false }
     return text.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
@@ -55,9 +55,9 @@ public enum JoinReply: Sendable, Equatable {
   /// - Parameters:
   ///   - credential: the new credential's id.
   ///   - application: the application's name, for people.
-  ///   - fleet: what the code's digest is of; nil for a code without one.
+  ///   - fleet: the content of the code's ``JoinCode/fleet`` digest; nil for a code without one.
   case joined(credential: String, host: String, application: String, fleet: FleetAnchor? = nil)
-  /// An administrator has to approve it: ask again.
+  /// An administrator must approve the join. Ask again.
   case waiting
 
   public init(parsing body: [UInt8]) throws(MessageError) {

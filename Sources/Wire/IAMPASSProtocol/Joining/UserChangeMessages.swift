@@ -1,7 +1,7 @@
 /// The body of `user_change`: a computer asks for a change of the service's list of users, which an administrator approves
 /// on the phone (an extension of `iampass-server`).
 ///
-/// The computer sends the same again, with the requests that it was told of, until it knows how that ended.
+/// The computer repeats the change, with the requests that the service named, until it knows the result.
 public struct UserChangeRequest: Sendable, Equatable {
   public enum Act: String, Sendable, CaseIterable {
     /// Puts users on the list, or changes their groups.
@@ -11,10 +11,10 @@ public struct UserChangeRequest: Sendable, Equatable {
     case enroll
   }
 
-  /// Names in one request: the phone shows all of them.
+  /// The most names in one change. The phone shows all of them.
   public static let greatestUserCount = 20
   public static let greatestGroupCount = 8
-  /// Requests on administrators' phones for one change.
+  /// The most requests on administrators' phones for one change.
   public static let greatestAskCount = 5
   private static let greatestNameLength = 64
 
@@ -23,13 +23,13 @@ public struct UserChangeRequest: Sendable, Equatable {
   public let act: Act
   /// Unix user names.
   public let users: [String]
-  /// Nil: as they are.
+  /// The new groups; nil: they stay as they are.
   public let groups: [String]?
-  /// The Unix user who asks, as the computer says.
+  /// The Unix user who asks, according to the computer.
   public let asker: String
-  /// The requests on phones that the service told of; none in the first question.
+  /// The requests on phones that the service named; empty in the first request.
   public let asks: [String]
-  /// The computer does not wait any more.
+  /// Whether the computer no longer waits.
   public let isWithdrawn: Bool
 
   public init(
@@ -74,7 +74,8 @@ public struct UserChangeRequest: Sendable, Equatable {
       }
   }
 
-  /// Printable ASCII without spaces: nothing on the phone looks like another name, or like two.
+  /// Whether the name is printable ASCII without spaces. On the phone it then cannot look like another name, or like
+  /// two names.
   public static func isName(_ text: String) -> Bool {
     (1...greatestNameLength).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }
@@ -91,9 +92,9 @@ public struct UserChangeRequest: Sendable, Equatable {
     ])
   }
 
-  /// What a phone signs with what it shows: an approval counts for this change by this computer, and for no other.
+  /// The challenge that a phone signs. An approval counts only for this change by this computer.
   ///
-  /// - Parameter credential: the id of the computer's.
+  /// - Parameter credential: the id of the computer's credential.
   public func challenge(for credential: String) -> ApprovalChallenge? {
     let change = json(asks: [], isWithdrawn: false)
     let text = JSON.object([
@@ -102,7 +103,7 @@ public struct UserChangeRequest: Sendable, Equatable {
     return ApprovalChallenge(Digest.sha256(text))
   }
 
-  /// What the phone shows, in plain words.
+  /// The text that the phone shows.
   public var text: String {
     let names = users.joined(separator: ", ")
     switch act {
@@ -115,7 +116,7 @@ public struct UserChangeRequest: Sendable, Equatable {
     }
   }
 
-  /// Two digits by which whoever holds the phone sees which terminal asks.
+  /// Two digits by which the phone's user recognizes the asking terminal.
   public var code: Secret {
     let number = id.utf8.suffix(4).reduce(0) { ($0 * 31 + Int($1)) % 100 }
     return Secret((number < 10 ? "0" : "") + String(number))
@@ -124,13 +125,13 @@ public struct UserChangeRequest: Sendable, Equatable {
 
 /// The service's reply to a change that it did not refuse.
 public enum UserChangeReply: Sendable, Equatable {
-  /// Administrators' phones were asked: ask again with these requests.
+  /// Administrators' phones were asked. Ask again with these requests.
   ///
   /// - Parameter code: two digits that the phones ask for; nil: they ask for none.
   case waiting(asks: [String], code: String?)
   /// - Parameters:
-  ///   - administrator: who approved it.
-  ///   - link: sealed, by which the user's phone registers.
+  ///   - administrator: the name of the approving administrator.
+  ///   - link: the sealed registration link for the user's phone.
   case done(administrator: String, link: String?)
 
   public init(parsing body: [UInt8]) throws(MessageError) {

@@ -1,9 +1,9 @@
 /// A page of the list of users that the service keeps for one computer: all of it, or what changed since a version.
 ///
-/// The signature of the reply covers it, and the request's target with the version that was asked for.
+/// The reply's signature covers the page, and the request's target with the requested version.
 public struct UserListReply: Sendable, Equatable {
   public enum Change: Sendable, Equatable {
-    /// A Unix user name, with the token by which the service knows the user.
+    /// A Unix user name, and the user's token at the service.
     case listed(name: String, token: Secret)
     case removed(name: String)
 
@@ -14,20 +14,20 @@ public struct UserListReply: Sendable, Equatable {
     }
   }
 
-  /// Bytes of names and tokens on a page; a whole reply stays below 64 KiB.
+  /// The most bytes of names and tokens on a page. A whole reply stays below 64 KiB.
   public static let greatestPage = 48 * 1024
 
   /// The id of the credential that the list is for.
   public let credential: String
   /// Grows with each change.
   public let version: Int64
-  /// The version that the changes are since; 0: the list is whole.
+  /// The version since which these are the changes; 0: the list is whole.
   public let since: Int64
-  /// Users that the whole list has at this version.
+  /// The number of users in the whole list at this version.
   public let count: Int64
-  /// By their names' bytes.
+  /// Sorted by the names' bytes.
   public let changes: [Change]
-  /// Whether the next page begins after the last name here.
+  /// Whether there is a next page. It begins after the last name here.
   public let hasMore: Bool
 
   public init(credential: String, version: Int64, since: Int64, count: Int64, changes: [Change], hasMore: Bool) {

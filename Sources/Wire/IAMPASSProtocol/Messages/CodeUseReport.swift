@@ -1,9 +1,9 @@
-/// The body of `code_use`: a code of a user has served on the computer that reports it, which could not ask the phone (an
+/// The body of `code_use`: a code of a user was used on the reporting computer, which could not ask the phone (an
 /// extension of `iampass-server`).
 public struct CodeUseReport: Sendable, Equatable {
   /// What kind of code it was; the raw values are the words of `methods_offline`.
   public enum Way: String, Sendable, CaseIterable {
-    /// One of the codes that an administrator made at the computer.
+    /// A code that an administrator made on the computer.
     case recovery
     /// A code of the user's phone, which had no network.
     case phone
@@ -13,16 +13,16 @@ public struct CodeUseReport: Sendable, Equatable {
   private static let times: ClosedRange<Int64> = 0...(1 << 40)
   private static let counts: ClosedRange<Int64> = 0...1_000
 
-  /// What the computer calls the use: a report that comes twice is one use.
+  /// The computer's id for the use. Two reports with the same id are one use.
   public let id: String
   public let way: Way
   /// Seconds since 1970, by the computer's clock.
   public let usedAt: Int64
-  /// How many recovery codes of the user are left there, if the computer says so.
+  /// The number of the user's recovery codes left on the computer; nil if the computer does not send it.
   public let left: Int64?
-  /// Which computer and service, and from where.
+  /// The computer and service, and the remote host.
   public let context: SignInContext
-  /// Whether the session that it opened goes on: then the user is asked whose it is.
+  /// Whether the opened session goes on. The phone then asks the user whose session it is.
   public let isOpen: Bool
 
   public init(id: String, way: Way, usedAt: Int64, left: Int64?, context: SignInContext, isOpen: Bool = false) {
@@ -64,7 +64,7 @@ public struct CodeUseReport: Sendable, Equatable {
 
 /// The reply to a ``CodeUseReport``.
 public struct CodeUseReply: Sendable, Equatable {
-  /// The user has said on the phone that it was somebody else: the session is to end.
+  /// Whether the user has said on the phone that someone else used the code. The session must then end.
   public let isDisowned: Bool
 
   public init(isDisowned: Bool) { self.isDisowned = isDisowned }
@@ -81,8 +81,8 @@ public struct CodeUseReply: Sendable, Equatable {
 }
 
 extension JSON {
-  /// The member `codes_used`: uses of codes, the newest first. Those that this version cannot read are left
-  /// out; none from an older service.
+  /// The member `codes_used`: uses of codes, the newest first. Uses that this version cannot read are left out. Empty
+  /// from an older service.
   public var codesUsed: [CodeUseReport] {
     (self["codes_used"]?.array ?? []).compactMap { try? CodeUseReport($0) }
   }

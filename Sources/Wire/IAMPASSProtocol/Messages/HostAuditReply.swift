@@ -1,14 +1,14 @@
-/// A page of what the service noted of one computer's own sign-ins, the newest first.
+/// A page of the service's audit of one computer's own sign-ins, the newest first.
 public struct HostAuditReply: Sendable, Equatable {
   public struct Entry: Sendable, Equatable {
-    /// Entries that were noted later have greater ids.
+    /// Later entries have greater ids.
     public let id: Int64
     /// Unix time in milliseconds.
     public let at: Int64
-    /// `asked`, `approved`, `denied`, `ended`, `walked away` or `back`; further words may come.
+    /// `asked`, `approved`, `denied`, `ended`, `walked away` or `back`; later versions may send other words.
     public let event: String
     public let session: String
-    /// What else is known, by the audit's names: `account`, `phone`, `service`, `tty`, `remote_host`, `address`, `reason`.
+    /// Further facts, by the audit's names: `account`, `phone`, `service`, `tty`, `remote_host`, `address`, `reason`.
     public let details: [String: String]
 
     public init(id: Int64, at: Int64, event: String, session: String, details: [String: String]) {
@@ -22,13 +22,13 @@ public struct HostAuditReply: Sendable, Equatable {
 
   /// The names of ``Entry/details``.
   public static let detailNames = ["account", "phone", "service", "tty", "remote_host", "address", "reason"]
-  /// Bytes of entries on a page; a whole reply stays below 64 KiB.
+  /// The most bytes of entries on a page. A whole reply stays below 64 KiB.
   public static let greatestPage = 48 * 1024
 
   /// The id of the credential whose entries these are.
   public let credential: String
   public let entries: [Entry]
-  /// Whether older ones come on the next page, before the last id here.
+  /// Whether a next page has older entries. Their ids are below the last id here.
   public let hasMore: Bool
 
   public init(credential: String, entries: [Entry], hasMore: Bool) {

@@ -5,7 +5,7 @@ public struct LostDeviceSessions: Sendable, Equatable {
   public static let greatestKept = 64
   /// The reply's member with the number of ended sessions. Other services do not send it.
   static let endedName = "sessions_ended"
-  /// The query's item with the id of the phone that is lost. Without it all of the user's are.
+  /// The query's item with the id of the phone that is lost. Without it, all of the user's phones are lost.
   public static let phoneName = "phone"
   private static let endName = "end_sessions"
   private static let keepName = "keep_sessions"
@@ -42,7 +42,7 @@ public struct LostDeviceSessions: Sendable, Equatable {
     [(Self.endName, "1")] + (kept.isEmpty ? [] : [(Self.keepName, kept.joined(separator: "%2C"))])
   }
 
-  /// The number of sessions that a reply reports as ended; nil if the service left sessions alone.
+  /// The number of sessions that a reply reports as ended; nil if the service ended none on request.
   public static func ended(in body: [UInt8]) throws(MessageError) -> Int64? {
     try JSON.acknowledged(body)[endedName]?.integer
   }

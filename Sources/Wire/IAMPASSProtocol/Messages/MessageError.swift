@@ -1,16 +1,16 @@
-/// Why a reply is not understood. Such a reply never counts as an answer.
+/// Why a message was not understood. Such a reply never counts as an answer.
 public enum MessageError: Error, Equatable, Sendable {
   case json(JSONError)
   /// A member is missing or has another type.
   case member(String)
   /// The flat and the nested form of one reply disagree.
   case contradiction(String)
-  /// The service refused, and perhaps says why.
+  /// The service refused, perhaps with a reason.
   case refused(reason: String?)
 }
 
 extension JSON {
-  /// The body as JSON.
+  /// Reads a body as JSON.
   package static func reading(_ body: [UInt8]) throws(MessageError) -> JSON {
     do { return try JSON(parsing: body) } catch { throw .json(error) }
   }

@@ -25,7 +25,7 @@ extension JSON {
     return try read(value)
   }
 
-  /// The member `pin_mac`; nil if it is missing or null. Throws: if it is empty or too long.
+  /// The member `pin_mac`; nil if it is missing or null. Throws if it is empty or too long.
   package var pinMAC: String? {
     get throws(MessageError) {
       try optional("pin_mac") { (value) throws(MessageError) in

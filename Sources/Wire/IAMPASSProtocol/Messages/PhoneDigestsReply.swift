@@ -1,9 +1,9 @@
-/// The reply of `user_phone_digests`: which phones a user has at the service, for a computer that knows the phones' keys.
+/// The reply of `user_phone_digests`: a user's phones at the service, for a computer that knows the phones' keys.
 ///
-/// It tells no key, name or time: whoever does not know a phone's keys does not learn them here.
+/// It contains no key, name or time, so that nobody learns a phone's keys from it.
 public struct PhoneDigestsReply: Sendable, Equatable {
   public struct Phone: Sendable, Equatable {
-    /// The service's own name for the phone, which each approval has too.
+    /// The service's own name for the phone, as in approvals.
     public let id: String
     /// ``PhoneKeys/digest``.
     public let keysDigest: String

@@ -17,7 +17,7 @@ public struct ServiceAnnouncement: Sendable, Equatable {
   public var sealedLinks: Bool
   /// A start with a ``StartName`` may be sent again.
   public var repeatedStarts: Bool
-  /// The address to which the service's links lead, and for which its phones sign. Nil if the service does not tell.
+  /// The address to which the service's links lead, and for which its phones sign. Nil if the service does not send it.
   public var address: ServerURL?
 
   public init(

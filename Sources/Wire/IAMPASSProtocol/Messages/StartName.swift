@@ -3,7 +3,7 @@
 /// A computer that lost the connection does not know whether its start was taken. With the same name it may send the start
 /// again: if the first one was taken, the service replies with that session, and no phone is rung for another one.
 public struct StartName: Sendable, Equatable {
-  /// Its name in requests.
+  /// The member's name in requests.
   static let name = "start"
 
   /// 32 hexadecimal digits.
@@ -19,7 +19,7 @@ public struct StartName: Sendable, Equatable {
     self.text = text
   }
 
-  /// A new one; nil if the kernel gives no random bytes.
+  /// A new name; nil if the kernel gives no random bytes.
   public static func draw() -> StartName? { Digest.randomIdentifier().flatMap(StartName.init) }
 
   /// Nil if the request has none.

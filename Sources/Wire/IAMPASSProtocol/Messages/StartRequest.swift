@@ -4,12 +4,12 @@ public struct StartRequest: Sendable, Equatable {
   /// An identifier of the computer's current boot, 1–64 bytes. The service ends sessions that the same host credential
   /// opened before that boot.
   public var bootID: String?
-  /// What the phone is to sign together with the context. The service then changes nothing of the context.
+  /// The challenge that the phone signs together with the context. The service must then not change the context.
   public var challenge: ApprovalChallenge?
   /// Two digits that the computer drew and shows; only with ``challenge``, and not if the context is
   /// ``SignInContext/isWithoutCode``. Nil: the service may draw them.
   public var matchCode: Secret?
-  /// The computer's own name for this start; nil: it has none, and is never sent again.
+  /// The computer's own name for this start; nil: the start is never sent again.
   public var start: StartName?
 
   private static let bootIDLengths = 1...64

@@ -19,10 +19,10 @@ public struct StartedSession: Sendable, Equatable {
   public let challenge: ApprovalChallenge?
 
   private static let nameLengths = 1...128
-  /// Bytes of a name in a log line.
+  /// The lengths of a name for a log line, in bytes.
   private static let labelLengths = 1...64
 
-  /// The name, if it can stand in a log line as it is. Nil also for nil.
+  /// The name, if it is fit for a log line as it is; otherwise nil.
   public static func label(_ name: String?) -> String? {
     guard let name, labelLengths.contains(name.utf8.count) else { return nil }
     return name.utf8.allSatisfy(isOfLabel) ? name : nil

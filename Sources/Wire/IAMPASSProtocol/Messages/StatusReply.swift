@@ -8,13 +8,13 @@ public struct StatusReply: Sendable, Equatable {
   public let session: String?
   /// The service's position in its history; nil if the service does not send it.
   public private(set) var mark: ServiceMark?
-  /// What the phone signed, as it sent that: an object with `phone`, `statement`, `signature` and perhaps `assertion`.
-  /// Only for an active session that was started with a challenge. As received, nothing is verified.
+  /// The phone's signed approval, as the phone sent it: an object with `phone`, `statement`, `signature` and perhaps
+  /// `assertion`. Only for an active session that was started with a challenge. As received, nothing is verified.
   public private(set) var approval: JSON?
   /// A JWT about the approval (OpenID Connect Core §2), if the start asked for one. As received, nothing is verified.
   public private(set) var idToken: String?
   /// The service's name for the phone that approved; nil if the session is not active, and from a service that does not
-  /// tell. The service's word alone: it names the phone in a log and decides nothing.
+  /// send it. It is only the service's word: it names the phone in a log and decides nothing.
   public private(set) var approvedBy: String?
 
   public init(

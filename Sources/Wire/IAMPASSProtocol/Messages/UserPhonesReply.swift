@@ -1,10 +1,10 @@
 /// The reply of `user_phones`: the keys of a user's phones, as the service has them.
 ///
-/// A computer believes a key only if ``Phone/pinMAC`` is right, or if an administrator compares the words.
+/// A computer believes a key only if ``Phone/pinMAC`` is right, or if an administrator has compared the words.
 public struct UserPhonesReply: Sendable, Equatable {
   public struct Phone: Sendable, Equatable {
     public let id: String
-    /// What its user calls it, or otherwise what it shows for its user.
+    /// The user's name for the phone; if there is none, the name that the phone shows for its user.
     public let name: String
     public let keys: PhoneKeys
     /// ``PhoneKeys/pinMAC(secret:origin:link:)`` as the phone sent it; nil if it sent none.
@@ -52,7 +52,7 @@ public struct UserPhonesReply: Sendable, Equatable {
   }
 
   public let phones: [Phone]
-  /// How many phones the user may register; one, if an older service does not tell.
+  /// The most phones that the user may register; 1 if an older service does not send it.
   public let greatestCount: Int64
 
   public init(phones: [Phone], greatestCount: Int64 = 1) {

@@ -1,4 +1,4 @@
-/// The body of `delete_users`, and what each service reads of `add_users`.
+/// The body of `delete_users`, and the part of `add_users` that each service reads.
 public struct UsersRequest: Sendable, Equatable {
   public let users: [String]
 

@@ -1,22 +1,22 @@
-/// What a computer without a network asks a phone: in the part of a link that browsers never send.
+/// The question of a computer without a network to a phone. It is in the fragment of a link, which browsers never send.
 ///
-/// Nobody has signed it. The phone's digits are worth something only to the computer whose private key belongs to
-/// ``computer``, and only for this challenge: whoever changes a part gets other digits.
+/// It is not signed. The phone's digits are valid only at the computer with the private key of ``computer``, and only
+/// for this challenge. If anyone changes a part, the digits differ.
 public struct OfflineChallenge: Sendable, Equatable {
-  /// What begins the fragment.
+  /// The beginning of the fragment.
   public static let fragment = "offline="
-  /// Random bytes.
+  /// The number of random bytes.
   public static let nonceSize = 16
-  /// The greatest length of a fragment in bytes: a context of the greatest size, and the rest.
+  /// The greatest length of a fragment in bytes: a context of the greatest size and the other fields.
   public static let greatestLength = 12_288
   private static let times: ClosedRange<Int64> = 0...253_402_300_799
 
   /// The computer's key for agreement.
   public let computer: P256PublicKey
   public let nonce: [UInt8]
-  /// Seconds since 1970 by the computer's clock: for people.
+  /// Seconds since 1970 by the computer's clock, for people.
   public let time: Int64
-  /// `device` if phones without a screen lock do not count.
+  /// `device` if only phones with a screen lock may approve.
   public let method: AuthenticationMethod
   public let context: SignInContext
 
@@ -34,7 +34,7 @@ public struct OfflineChallenge: Sendable, Equatable {
     self.context = context
   }
 
-  /// With new random bytes; nil if the kernel has none, or a phone cannot show the context in full.
+  /// Draws new random bytes; nil if the kernel gives none, or if a phone cannot show the whole context.
   public static func draw(
     by computer: P256PublicKey, at time: Int64, method: AuthenticationMethod, context: SignInContext
   ) -> OfflineChallenge? {
@@ -43,10 +43,10 @@ public struct OfflineChallenge: Sendable, Equatable {
     }
   }
 
-  /// The link that the phone opens: the service's page, and this.
+  /// The link that the phone opens: the service's page, with this challenge as its fragment.
   public func link(to server: ServerURL) -> String { server.route(["phone", ""]) + "#" + text }
 
-  /// ``fragment`` and five fields between dots: key, nonce, time, method, context.
+  /// ``fragment`` and five fields, separated by dots: key, nonce, time, method, context.
   public var text: String {
     let fields = [
       Base64URL.encode(computer.point), Base64URL.encode(nonce), String(time), method.rawValue,
@@ -55,7 +55,7 @@ public struct OfflineChallenge: Sendable, Equatable {
     return Self.fragment + fields.joined(separator: ".")
   }
 
-  /// Reads ``text``, in its one spelling.
+  /// Reads ``text``; nil for any other form.
   public init?(text: String) {
     guard text.utf8.count <= Self.greatestLength, text.hasPrefix(Self.fragment) else { return nil }
     let fields = text.dropFirst(Self.fragment.count).split(separator: ".", omittingEmptySubsequences: false)
@@ -69,7 +69,7 @@ public struct OfflineChallenge: Sendable, Equatable {
     guard self.text.utf8.elementsEqual(text.utf8) else { return nil }
   }
 
-  /// What the digits are made of.
+  /// The message from which the digits are computed.
   ///
   /// - Parameter origin: scheme, host and port of the service.
   public func message(origin: String) -> [UInt8] {

@@ -1,4 +1,4 @@
-/// The eight digits by which a phone without a network approves, as it shows them or as somebody typed them.
+/// The eight digits by which a phone without a network approves, as shown by the phone or typed by the user.
 public struct OfflineDigits: Sendable, Equatable {
   public static let count = 8
   private static let modulus: UInt32 = 100_000_000
@@ -12,7 +12,7 @@ public struct OfflineDigits: Sendable, Equatable {
     return "\(text.prefix(Self.count / 2)) \(text.suffix(Self.count / 2))"
   }
 
-  /// What somebody typed; nil if it is not eight digits. A blank or hyphen may stand in the middle, and blanks around.
+  /// The typed text; nil unless it has eight digits. A space or hyphen may be in the middle, and spaces around.
   public init?(typed: Secret) {
     let trimmed = Array(typed.exposedBytes.drop { $0 == 0x20 }.reversed().drop { $0 == 0x20 }.reversed())
     var found = trimmed
@@ -25,10 +25,10 @@ public struct OfflineDigits: Sendable, Equatable {
     digits = Secret(bytes: found)
   }
 
-  /// HMAC-SHA-256 over the challenge's message, truncated as RFC 4226 (§5.3) truncates.
+  /// HMAC-SHA-256 over the challenge's message, truncated as in RFC 4226 (§5.3).
   ///
   /// - Parameters:
-  ///   - secret: of the pair of computer and phone, see ``secret(agreed:computer:phone:)``.
+  ///   - secret: the secret of computer and phone, see ``secret(agreed:computer:phone:)``.
   ///   - origin: scheme, host and port of the service.
   public init(secret: Secret, challenge: OfflineChallenge, origin: String) {
     let code = Digest.hmacSHA256(key: secret.exposedBytes, challenge.message(origin: origin))
@@ -38,8 +38,8 @@ public struct OfflineDigits: Sendable, Equatable {
     digits = Secret(String(repeating: "0", count: Self.count - text.utf8.count) + text)
   }
 
-  /// The secret that one computer and one phone share: HKDF-SHA-256 (RFC 5869) over what their keys agree on. No other
-  /// pair of keys has it.
+  /// The secret that one computer and one phone share: HKDF-SHA-256 (RFC 5869) over their ECDH result. No other pair of
+  /// keys has it.
   ///
   /// - Parameter agreed: the x coordinate of ECDH (SP 800-56A).
   public static func secret(agreed: Secret, computer: P256PublicKey, phone: P256PublicKey) -> Secret {

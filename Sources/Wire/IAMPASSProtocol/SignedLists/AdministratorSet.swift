@@ -1,21 +1,22 @@
 /// The administrators whose phones sign a service's lists of users, and the keys that sign the set after this one.
 ///
-/// Sets are numbered. A key of a set signs the set after it; a computer gets its first set by the digest in its join code.
+/// Sets are numbered. A key of a set signs the next set. A computer recognizes its first set by the digest in its join
+/// code.
 public struct AdministratorSet: Sendable, Equatable {
   public static let purpose = "iampass-administrators/1"
   /// The greatest number of keys.
   public static let greatestCount = 64
-  /// Characters of a name.
+  /// The greatest length of a name in characters.
   public static let greatestNameLength = 100
 
-  /// What may sign.
+  /// A key that may sign.
   public enum Key: Sendable, Equatable {
     /// An administrator's phone: signs lists and sets.
     case phone(name: String, PinnedPhone)
-    /// A key on paper: signs sets, and never a list.
+    /// A key on paper: signs sets, but never a list.
     case recovery(name: String, P256PublicKey)
 
-    /// The administrator's, or what the recovery key is called. For people.
+    /// The administrator's name, or the recovery key's. It is for people.
     public var name: String {
       switch self {
       case .phone(let name, _), .recovery(let name, _): name
@@ -29,7 +30,7 @@ public struct AdministratorSet: Sendable, Equatable {
       }
     }
 
-    /// What the order of keys goes by: kind, name, text.
+    /// The sort order of keys: kind, name, text.
     fileprivate var order: [String] {
       switch self {
       case .phone(let name, let phone): ["phone", name, phone.fields]
@@ -64,15 +65,15 @@ public struct AdministratorSet: Sendable, Equatable {
     }
   }
 
-  /// From 1.
+  /// At least 1.
   public let number: Int64
-  /// The digest of the set before; empty for the first.
+  /// The previous set's digest; empty for the first set.
   public let previous: [UInt8]
-  /// By kind, name and text.
+  /// Sorted by kind, name and text.
   public let keys: [Key]
 
-  /// Nil for a set that no computer takes: without a phone, with more than ``greatestCount`` keys, with a key or a phone's
-  /// id twice, with a name that is shown in another way than it is written, or with a number that does not fit `previous`.
+  /// Nil for a set that no computer accepts. It has no phone, more than ``greatestCount`` keys, or a repeated key or
+  /// phone id. Or a name is not shown as it is written, or the number does not fit `previous`.
   public init?(number: Int64, previous: [UInt8], keys: [Key]) {
     guard number >= 1, previous.count == (number == 1 ? 0 : 32), keys.count <= Self.greatestCount else { return nil }
     guard keys.allSatisfy({ Self.isName($0.name) }) else { return nil }
@@ -85,7 +86,7 @@ public struct AdministratorSet: Sendable, Equatable {
     }
   }
 
-  /// Refuses every other spelling than ``json``'s.
+  /// Refuses every form except that of ``json``.
   public init(_ json: JSON) throws(MessageError) {
     guard json["purpose"]?.string == Self.purpose else { throw .member("purpose") }
     guard let previous = Digest.bytes(hexadecimal: json["previous"]?.string ?? "-") else { throw .member("previous") }
@@ -114,19 +115,19 @@ public struct AdministratorSet: Sendable, Equatable {
     keys.compactMap { if case .phone(_, let phone) = $0 { phone } else { nil } }
   }
 
-  /// Whose phone that is; nil if it is in no key.
+  /// The name of the phone's administrator; nil if no key has this phone.
   public func administrator(withPhone id: String) -> String? {
     for case .phone(let name, let phone) in keys where phone.id.utf8.elementsEqual(id.utf8) { return name }
     return nil
   }
 
-  /// What the recovery key is called; nil if it is not in the set.
+  /// The recovery key's name; nil if the key is not in the set.
   public func recoveryKey(_ key: P256PublicKey) -> String? {
     for case .recovery(let name, let known) in keys where known == key { return name }
     return nil
   }
 
-  /// Whether this may come after `former`. Says nothing of who signed it.
+  /// Whether this may be the set after `former`. Does not check who signed it.
   public func follows(_ former: AdministratorSet) -> Bool {
     former.number < .max && number == former.number + 1 && Digest.areEqual(previous, former.digest)
   }
@@ -137,7 +138,7 @@ public struct AdministratorSet: Sendable, Equatable {
 }
 
 extension [String] {
-  /// By bytes, one text after the other.
+  /// Compares the texts by bytes, one after the other.
   fileprivate func precedes(_ other: [String]) -> Bool {
     for (left, right) in zip(self, other) where !left.utf8.elementsEqual(right.utf8) {
       return left.utf8.lexicographicallyPrecedes(right.utf8)
@@ -147,6 +148,6 @@ extension [String] {
 }
 
 extension JSON {
-  /// Whether both are the same canonical text: nothing is there that the reader did not see, and nothing in another order.
+  /// Whether both have the same canonical text, so that no member is unread or in another order.
   package func isSpelled(as other: JSON) -> Bool { canonicallyEncoded() == other.canonicallyEncoded() }
 }

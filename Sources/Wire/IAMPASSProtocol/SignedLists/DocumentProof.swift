@@ -1,12 +1,12 @@
-/// What is handed on beside a document as its signature. As received, nothing is verified.
+/// The signature that accompanies a document. As received, nothing is verified.
 public enum DocumentProof: Sendable, Equatable {
-  /// What a phone signed: an object with `phone`, `statement`, `signature` and perhaps `assertion`, as in
+  /// A phone's signed approval: an object with `phone`, `statement`, `signature` and perhaps `assertion`, as in
   /// ``StatusReply/approval``.
   case phone(JSON)
   /// A recovery key's signature over ``recoveryText(of:)``.
   case recovery(P256PublicKey, ECDSASignature)
 
-  /// Bytes as JSON. A phone's statement has some 800, an authenticator's assertion some 600.
+  /// The greatest size as JSON, in bytes. A phone's statement has some 800, an authenticator's assertion some 600.
   public static let greatestSize = 8_192
 
   public init(_ json: JSON) throws(MessageError) {
@@ -31,7 +31,7 @@ public enum DocumentProof: Sendable, Equatable {
     }
   }
 
-  /// What a recovery key signs (ECDSA with SHA-256).
+  /// The text that a recovery key signs (ECDSA with SHA-256).
   public static func recoveryText(of document: SignedDocument) -> [UInt8] {
     JSON.object([
       "purpose": .string("iampass-recovery/1"), "document": .string(Digest.hexadecimal(document.digest)),
@@ -39,15 +39,15 @@ public enum DocumentProof: Sendable, Equatable {
   }
 }
 
-/// Why a proof says nothing of a document.
+/// Why a proof does not prove a document.
 public enum DocumentRefusal: Error, Sendable, Equatable {
   case approval(ApprovalRefusal)
-  /// A recovery key signs sets of administrators, and nothing else.
+  /// A recovery key may sign only sets of administrators.
   case recoveryKeyForList
   /// The recovery key is not in the set of administrators.
   case otherRecoveryKey
   case signature
-  /// The set does not follow from the one before.
+  /// The set does not follow from the previous set.
   case notNext
   /// The list names a set that does not lead to the one in force.
   case otherSet
@@ -67,7 +67,7 @@ public enum DocumentRefusal: Error, Sendable, Equatable {
 
 /// Who signed a document. Only ``DocumentCheck`` makes one.
 public struct DocumentSigner: Sendable, Equatable {
-  /// The administrator's name, or what the recovery key is called.
+  /// The administrator's name, or the recovery key's name.
   public let name: String
   /// The phone's id; nil for a recovery key.
   public let phone: String?
@@ -81,9 +81,9 @@ public struct DocumentCheck: Sendable {
   private let verifier: any SignatureVerifier
 
   /// - Parameters:
-  ///   - set: in force: the newest for a list, the one before for a set.
-  ///   - former: for a list that names an earlier set: the sets from that one to the one before `set`.
-  ///   - origin: the service's, as phones spell it.
+  ///   - set: the set in force: for a list the newest set, for a set the previous one.
+  ///   - former: for a list that names an earlier set, the sets from the named one to the one before `set`.
+  ///   - origin: the service's origin, as phones spell it.
   public init(
     set: AdministratorSet, former: [AdministratorSet] = [], origin: String, verifier: any SignatureVerifier
   ) {
@@ -95,7 +95,7 @@ public struct DocumentCheck: Sendable {
 
   /// Who signed the document; throws if no key of the set did.
   ///
-  /// A list counts by a phone that is in the set in force, and in the set that the list names.
+  /// For a list, the phone must be in the set in force and in the set that the list names.
   public func signer(of document: SignedDocument, _ proof: DocumentProof) throws(DocumentRefusal) -> DocumentSigner {
     do { try verifier.prepare() } catch { throw .approval(.unverifiable(error)) }
     switch document {
@@ -108,7 +108,7 @@ public struct DocumentCheck: Sendable {
     return try signer(of: document, proof, in: set)
   }
 
-  /// The set in force, or the one that leads to it.
+  /// The set that the list names: the set in force, or an earlier one that leads to it.
   private func named(by head: UserListHead) throws(DocumentRefusal) -> AdministratorSet {
     if Digest.areEqual(head.administrators, set.digest) { return set }
     guard let first = former.first, Digest.areEqual(head.administrators, first.digest),

@@ -1,4 +1,5 @@
-/// What a join code says beside the certificate: whose phones sign the computer's list of users, and which list that is.
+/// The part of a join code besides the certificate: the administrators who sign the computer's list of users, and which
+/// list that is.
 public struct FleetAnchor: Sendable, Equatable {
   private static let purpose = "iampass-join/2"
 
@@ -9,7 +10,7 @@ public struct FleetAnchor: Sendable, Equatable {
   /// The computer's group; empty: it gets all users.
   public let group: String
 
-  /// Nil for an id or a group of another form.
+  /// Nil if the id or the group is malformed.
   public init?(administrators: AdministratorSet, application: String, group: String) {
     guard UserListHead.isID(application), group.isEmpty || UserListLine.isName(group) else { return nil }
     self.administrators = administrators
@@ -27,7 +28,7 @@ public struct FleetAnchor: Sendable, Equatable {
     self = anchor
   }
 
-  /// With the whole set, for the reply to a join and the computer's own file.
+  /// Contains the whole set, for the reply to a join and for the computer's own file.
   public var json: JSON {
     .object([
       "administrators": administrators.json, "application": .string(application), "group": .string(group),

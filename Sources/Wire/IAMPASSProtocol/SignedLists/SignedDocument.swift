@@ -1,9 +1,9 @@
-/// What administrators' phones sign outside of a sign-in.
+/// A document that administrators' phones sign, apart from sign-ins.
 public enum SignedDocument: Sendable, Equatable {
   case administrators(AdministratorSet)
   case users(UserListHead)
 
-  /// As the request to a phone names it.
+  /// The kind, as the request to a phone names it.
   public enum Kind: String, Sendable, CaseIterable {
     case administrators
     case users
@@ -28,13 +28,13 @@ public enum SignedDocument: Sendable, Equatable {
     }
   }
 
-  /// The request's challenge is the digest: the phone signs this document and nothing else.
+  /// The request's challenge. It is the digest, so that the phone signs only this document.
   public var challenge: ApprovalChallenge {
     guard let challenge = ApprovalChallenge(digest) else { preconditionFailure("a digest has the size of a challenge") }
     return challenge
   }
 
-  /// What the request says that the phone shows; made of the document alone, so that it stands for no other.
+  /// The request's context, which the phone shows. It is made only from the document, so that it fits no other.
   public var context: SignInContext {
     switch self {
     case .administrators(let set):

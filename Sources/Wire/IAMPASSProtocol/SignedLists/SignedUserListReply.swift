@@ -1,7 +1,7 @@
-/// A set of administrators with what a key of the set before signed.
+/// A set of administrators, with the signature of a key of the previous set.
 public struct SignedAdministratorSet: Sendable, Equatable {
   public let set: AdministratorSet
-  /// Nil for the first set alone.
+  /// Nil only for the first set.
   public let proof: DocumentProof?
 
   public init(set: AdministratorSet, proof: DocumentProof?) {
@@ -21,8 +21,8 @@ public struct SignedAdministratorSet: Sendable, Equatable {
 
 /// A page of the signed list of users for one computer: `users?signed=1&version=N&epoch=E&administrators=M&after=NAME`.
 ///
-/// While there are sets of administrators after number M, a reply has nothing but sets: the computer asks again with the
-/// number of the last one.
+/// While there are sets of administrators after number M, a reply contains only sets. The computer asks again with the
+/// last set's number.
 public struct SignedUserListReply: Sendable, Equatable {
   public enum Change: Sendable, Equatable {
     case listed(UserListLine)
@@ -36,34 +36,34 @@ public struct SignedUserListReply: Sendable, Equatable {
     }
   }
 
-  /// Bytes on a page: of sets; or of changes, with what stands before them on the first page. A page has one of them in any
-  /// case. A whole reply stays below 64 KiB.
+  /// The most bytes on a page: of sets, or of changes with what precedes them on the first page. A page always has at
+  /// least one of them. A whole reply stays below 64 KiB.
   public static let greatestPage = 32 * 1024
-  /// Sets in a reply.
+  /// The most sets in a reply.
   public static let greatestSetCount = 64
-  /// Bytes of ``formerSets``, which take the place of changes.
+  /// The most bytes of ``formerSets``, which reduce the room for changes.
   public static let greatestFormerSets = 24 * 1024
-  /// Bytes of ``head``, ``proof`` and ``formerSets`` together, which leave room for a change.
+  /// The most bytes of ``head``, ``proof`` and ``formerSets`` together. They leave room for a change.
   public static let greatestBeginning = 56 * 1024
 
   /// The id of the credential that the list is for.
   public let credential: String
-  /// The head's; 0, with ``number``, as long as no list is signed by an administrator of the set in force.
+  /// The head's epoch. It and ``number`` are 0 until an administrator of the set in force has signed a list.
   public let epoch: Int64
   public let number: Int64
-  /// The number, in the epoch that was asked for, that the changes are since; 0: the list is whole.
+  /// The number, in the requested epoch, since which these are the changes; 0: the list is whole.
   public let since: Int64
-  /// By their names' bytes.
+  /// Sorted by the names' bytes.
   public let changes: [Change]
-  /// Whether the next page begins after the last name here.
+  /// Whether there is a next page. It begins after the last name here.
   public let hasMore: Bool
-  /// On the first page of a list that the computer does not have; nil on the others.
+  /// Only on the first page of a list that the computer does not have; otherwise nil.
   public let head: UserListHead?
   public let proof: DocumentProof?
-  /// Beside a head that names an earlier set of administrators than the one in force: the sets from that one to the one
-  /// before it.
+  /// If the head names an earlier set of administrators, the sets from that one to the one before the set in force;
+  /// otherwise empty.
   public let formerSets: [AdministratorSet]
-  /// The sets after the one that was asked for, in their order; without any other content.
+  /// The sets after the requested one, in order. A reply with sets has no other content.
   public let administrators: [SignedAdministratorSet]
 
   public init(
@@ -83,7 +83,7 @@ public struct SignedUserListReply: Sendable, Equatable {
     self.administrators = administrators
   }
 
-  /// Sets alone.
+  /// A reply that contains only sets.
   public init(credential: String, administrators: [SignedAdministratorSet]) {
     self.init(
       credential: credential, epoch: 0, number: 0, since: 0, changes: [], hasMore: false, head: nil, proof: nil,
@@ -125,7 +125,7 @@ public struct SignedUserListReply: Sendable, Equatable {
 }
 
 extension JSON {
-  /// None if the member is missing.
+  /// The sets of a member; empty if the member is missing.
   fileprivate func sets<One>(
     _ name: String, _ read: (JSON) throws(MessageError) -> One
   ) throws(MessageError) -> [One] {
@@ -151,7 +151,7 @@ extension SignedUserListReply.Change {
     }
   }
 
-  /// It holds the user's token.
+  /// Contains the user's token.
   public var text: String {
     switch self {
     case .listed(let line): "+" + String(decoding: line.json.canonicallyEncoded(), as: UTF8.self)

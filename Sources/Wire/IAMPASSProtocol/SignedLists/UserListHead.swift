@@ -1,14 +1,15 @@
-/// What an administrator's phone signs of an application's users: the digest of each list that a computer may get.
+/// The part of an application's users that an administrator's phone signs: the digest of each list that a computer may
+/// get.
 public struct UserListHead: Sendable, Equatable {
   public static let purpose = "iampass-user-list/1"
-  /// The greatest number of lists: one for each group, and that of all.
+  /// The greatest number of lists: one for each group, and the list of all users.
   public static let greatestListCount = 256
-  /// The greatest number of users in a list: computers refuse more.
+  /// The greatest number of users in a list. Computers refuse more.
   public static let greatestUserCount: Int64 = 100_000
 
   /// One list.
   public struct List: Sendable, Equatable {
-    /// Whose computers get it; empty: the list of all users, for computers without a group.
+    /// The group whose computers get the list; empty: the list of all users, for computers without a group.
     public let group: String
     public let count: Int64
     /// ``UserListLine/digest(of:)``.
@@ -40,19 +41,19 @@ public struct UserListHead: Sendable, Equatable {
 
   /// The application's id.
   public let application: String
-  /// The service's epoch when it was made: a restored database begins a higher one.
+  /// The service's epoch when the head was made. A restored database begins a higher epoch.
   public let epoch: Int64
-  /// Grows with each list of an epoch; from 1. No number is given twice.
+  /// At least 1, and grows with each head of an epoch. No number is used twice.
   public let number: Int64
-  /// The digest of the set of administrators in force when it was made, whose phones may sign it.
+  /// The digest of the set of administrators in force when the head was made. Phones of this set may sign the head.
   public let administrators: [UInt8]
-  /// The digest of the list before it that was signed; empty for the first.
+  /// The digest of the last signed head before this one; empty for the first.
   public let previous: [UInt8]
-  /// By group; the first is the list of all.
+  /// Sorted by group. The first is the list of all users.
   public let lists: [List]
 
-  /// Nil for a head that no computer takes: without the list of all, with a group twice, too many lists or users, a cut
-  /// digest, or numbers out of range.
+  /// Nil for a head that no computer accepts. It lacks the list of all users, repeats a group, or has too many lists or
+  /// users. Or a digest is too short, or a number is out of range.
   public init?(
     application: String, epoch: Int64, number: Int64, administrators: [UInt8], previous: [UInt8], lists: [List]
   ) {
@@ -68,7 +69,7 @@ public struct UserListHead: Sendable, Equatable {
     guard self.lists[0].group.isEmpty, Set(lists.map(\.group)).count == lists.count else { return nil }
   }
 
-  /// Refuses every other spelling than ``json``'s.
+  /// Refuses every form except that of ``json``.
   public init(_ json: JSON) throws(MessageError) {
     guard json["purpose"]?.string == Self.purpose else { throw .member("purpose") }
     guard let items = json["lists"]?.array, items.count <= Self.greatestListCount else { throw .member("lists") }
@@ -98,21 +99,21 @@ public struct UserListHead: Sendable, Equatable {
   /// 32 bytes.
   public var digest: [UInt8] { Digest.sha256(json.canonicallyEncoded()) }
 
-  /// Whether it has a higher version than the other list of the application.
+  /// Whether this has a higher version than another head of the application.
   public func isHigher(than other: UserListHead) -> Bool { (epoch, number) > (other.epoch, other.number) }
 
-  /// Whether this may be the list after `former`; nil: the first one. Says nothing of who signed it.
+  /// Whether this may be the head after `former`; nil: the first one. Does not check who signed it.
   public func follows(_ former: UserListHead?) -> Bool {
     guard let former else { return previous.isEmpty }
     return application == former.application && isHigher(than: former) && Digest.areEqual(previous, former.digest)
   }
 
-  /// The list for computers of this group. A group that the head does not name has no user.
+  /// The list for computers of this group. A group that the head does not name has an empty list.
   public func list(of group: String) -> List {
     lists.first { $0.group.utf8.elementsEqual(group.utf8) } ?? List(group: group, count: 0, digest: Digest.sha256([]))
   }
 
-  /// An application's id: printable ASCII, 128 bytes at most.
+  /// Whether this may be an application's id: printable ASCII, at most 128 bytes.
   package static func isID(_ text: String) -> Bool {
     (1...128).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
   }

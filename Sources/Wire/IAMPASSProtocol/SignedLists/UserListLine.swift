@@ -1,20 +1,19 @@
-/// A user in a signed list: the Unix name, the phones whose approvals count, and the token by which the service knows the
-/// user.
+/// A user in a signed list: the Unix name, the phones whose approvals count, and the user's token at the service.
 public struct UserListLine: Sendable, Equatable {
-  /// The greatest number of a user's phones: a computer trusts no more.
+  /// The greatest number of a user's phones. A computer trusts no more.
   public static let greatestPhoneCount = 4
-  /// Bytes of a name.
+  /// The greatest length of a name in bytes.
   private static let greatestNameLength = 64
-  /// Bytes of a token.
+  /// The greatest length of a token in bytes.
   private static let greatestTokenLength = 512
 
   public let name: String
-  /// By ``PinnedPhone/fields``.
+  /// Sorted by ``PinnedPhone/fields``.
   public let phones: [PinnedPhone]
   public let token: Secret
 
-  /// Nil for a user whom no computer takes: root, a name or token of another form, more than ``greatestPhoneCount``
-  /// phones, or a phone twice.
+  /// Nil for a user whom no computer accepts: root, a malformed name or token, more than ``greatestPhoneCount`` phones,
+  /// or a repeated phone.
   public init?(name: String, phones: [PinnedPhone], token: Secret) {
     guard Self.isName(name), phones.count <= Self.greatestPhoneCount, Self.isToken(token) else { return nil }
     guard Set(phones.map(\.id)).count == phones.count, Set(phones.map(\.key.text)).count == phones.count else {
@@ -25,7 +24,7 @@ public struct UserListLine: Sendable, Equatable {
     self.token = token
   }
 
-  /// Refuses every other spelling than ``json``'s.
+  /// Refuses every form except that of ``json``.
   public init(_ json: JSON) throws(MessageError) {
     guard let items = json["phones"]?.array, items.count <= Self.greatestPhoneCount else { throw .member("phones") }
     var phones: [PinnedPhone] = []
@@ -40,16 +39,16 @@ public struct UserListLine: Sendable, Equatable {
     guard json.isSpelled(as: self.json) else { throw .member("name") }
   }
 
-  /// It holds the token.
+  /// Contains the token.
   public var json: JSON {
     .object([
       "name": .string(name), "phones": .array(phones.map { .string($0.fields) }), "token": .string(token.exposedValue),
     ])
   }
 
-  /// SHA-256 over the lines as canonical JSON, by their names' bytes, each with a newline behind it.
+  /// SHA-256 over the lines as canonical JSON, sorted by the names' bytes, each followed by a newline.
   ///
-  /// - Returns: nil if a name comes twice.
+  /// - Returns: nil if a name occurs twice.
   public static func digest(of lines: [UserListLine]) -> [UInt8]? {
     let sorted = lines.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
     guard zip(sorted, sorted.dropFirst()).allSatisfy({ $0.name != $1.name }) else { return nil }
@@ -58,8 +57,8 @@ public struct UserListLine: Sendable, Equatable {
     return Digest.sha256(text)
   }
 
-  /// A user's or a group's name as the service takes it: as useradd(8) does, with points and capitals beside, and never
-  /// root's.
+  /// Whether the service accepts this name of a user or group. The rule is useradd(8)'s, and also allows dots and
+  /// capitals, but never root.
   public static func isName(_ text: String) -> Bool {
     guard (1...greatestNameLength).contains(text.utf8.count), let first = text.utf8.first,
       first != UInt8(ascii: "-"), text != "root"
@@ -70,7 +69,7 @@ public struct UserListLine: Sendable, Equatable {
     }
   }
 
-  /// Printable ASCII without quote, colon or backslash.
+  /// Whether the token is printable ASCII without quotes, colons and backslashes.
   private static func isToken(_ token: Secret) -> Bool {
     let bytes = token.exposedBytes
     return (1...greatestTokenLength).contains(bytes.count)
