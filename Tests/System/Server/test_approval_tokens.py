@@ -4,7 +4,7 @@ import json
 import unittest
 
 from Support.Service import approvals, pypi
-from Support.Service.server import NO_INPUT, ServerWorld
+from Support.Service.server import NO_INPUT, ServerWorld, until
 
 PACKAGES = ("PyJWT", "Authlib")
 TEMPORARY_FAILURE = 75
@@ -24,6 +24,11 @@ def keys():
     code, _, text = world.get("/.well-known/jwks.json")
     assert code == 200, text
     return json.loads(text)
+
+
+def keys_are(kids):
+    """Waits until these keys are published: the service reads them once a second."""
+    until(lambda: [key["kid"] for key in keys()["keys"]] == kids, f"the keys {kids} to be published")
 
 
 def judged_by_pyjwt(token, key_set):
@@ -87,8 +92,8 @@ class Tokens(unittest.TestCase):
         new, before = rotated.stdout.splitlines()
         self.assertRegex(new, r"^[\w-]{43}  made=\S+Z  signs from \S+Z$")
         self.assertEqual(before + "\n", listed.stdout)
+        keys_are([new.split()[0], before.split()[0]])
         published = keys()
-        self.assertEqual([key["kid"] for key in published["keys"]], [new.split()[0], before.split()[0]])
         for token in (old, self.approved("?id_token=1")["id_token"]):
             self.assertEqual(judged_by_pyjwt(token, {"keys": published["keys"][1:]})["sub"], "alice")
         again = world.command("signing-key", "rotate")
@@ -100,6 +105,7 @@ class Tokens(unittest.TestCase):
         old = self.approved("?id_token=1")["id_token"]
         rotated = world.command("signing-key", "rotate", "--now")
         self.assertRegex(rotated.stdout, r"^[\w-]{43}  made=\S+Z  signs\n$")
+        keys_are([rotated.stdout.split()[0]])
         with self.assertRaises(ValueError):
             judged_by_pyjwt(old, keys())
         self.assertEqual(judged_by_pyjwt(self.approved("?id_token=1")["id_token"], keys())["sub"], "alice")

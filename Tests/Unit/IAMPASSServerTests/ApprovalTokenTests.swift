@@ -127,13 +127,16 @@ import Testing
     let storage = try SQLiteStorage(folder: fixture.folder, clocks: fixture.clock.clocks)
     let old = try #require(try await published(fixture).first)
     _ = try #require(try await storage.rotateSigningKey(at: storage.now(), isUrgent: false))
+    // Whoever signs publishes what it signs by, and time does.
+    #expect(try await published(fixture) == [old])
+    fixture.clock.advance(seconds: KnownSigningKeys.lifetime)
     #expect(try await published(fixture).count == 2)
     #expect(try await claims(first, by: [old]).sub == "alice")
     // Whoever has the old keys alone still verifies what is signed now.
     let meanwhile = try #require(try await token(of: session, fixture))
     #expect(try await claims(meanwhile, by: [old]).sub == "alice")
     #expect(try await storage.rotateSigningKey(at: storage.now(), isUrgent: false) == nil)
-    fixture.clock.advance(seconds: SigningKey.lead)
+    fixture.clock.advance(seconds: SigningKey.lead - KnownSigningKeys.lifetime)
     let second = try #require(try await token(of: session, fixture))
     let new = try #require(try await published(fixture).first)
     #expect(try await claims(second, by: [new]).sub == "alice")
@@ -141,6 +144,17 @@ import Testing
     #expect(try await published(fixture).count == 2)
     fixture.clock.advance(seconds: 1)
     #expect(try await published(fixture) == [new])
+  }
+
+  @Test func aKeyThatReplacesAllOthersIsPublishedOnceATokenHasIt() async throws {
+    let (fixture, session) = try await approved(query: "?id_token=1")
+    let old = try await published(fixture)
+    let storage = try SQLiteStorage(folder: fixture.folder, clocks: fixture.clock.clocks)
+    _ = try #require(try await storage.rotateSigningKey(at: storage.now(), isUrgent: true))
+    let token = try #require(try await token(of: session, fixture))
+    let new = try await published(fixture)
+    #expect(new.count == 1 && new != old)
+    #expect(try await claims(token, by: new).sub == "alice")
   }
 
   @Test func thePrivateKeyIsNotPublished() async throws {

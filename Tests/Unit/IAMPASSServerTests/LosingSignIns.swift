@@ -9,6 +9,10 @@ extension LosingStorage {
     try await call { try await $0.starter(id) }
   }
 
+  func starters(_ ids: [String]) async throws -> [String: Starter] {
+    try await call { try await $0.starters(ids) }
+  }
+
   func settings(of application: String) async throws -> ApplicationSettings {
     try await call { try await $0.settings(of: application) }
   }
@@ -19,6 +23,12 @@ extension LosingStorage {
 
   func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
     try await call { try await $0.spend(nonce, telling: session, at: now) }
+  }
+
+  func spend(
+    _ nonce: SignedNonce, reading id: String, at now: UnixTime
+  ) async throws -> (isNew: Bool, starter: Starter?) {
+    try await call { try await $0.spend(nonce, reading: id, at: now) }
   }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {

@@ -82,6 +82,28 @@ import Testing
     #expect(trips == 1)
   }
 
+  @Test func whoSignedIsReadInTheVisitThatSpendsTheNonce() async throws {
+    let office = try await Office()
+    func spend() async throws -> (isNew: Bool, starter: Starter?) {
+      let nonce = SignedNonce(
+        owner: office.credential.id, value: try RandomValue.identifier(),
+        forgetAt: office.room.now.advanced(seconds: 600), credential: office.credential.id)
+      return try await office.storage.spend(nonce, reading: office.credential.id, at: office.room.now)
+    }
+    _ = try await spend()
+    let trips = try await office.trips {
+      let spent = try await spend()
+      #expect(spent.starter?.id == office.credential.id)
+    }
+    #expect(trips == 1)
+    let ids = try (0..<UnprovenRequests.greatestCount).map { _ in try RandomValue.identifier() }
+    let looks = try await office.trips {
+      let found = try await office.storage.starters(ids + [office.credential.id])
+      #expect(found.keys.sorted() == [office.credential.id])
+    }
+    #expect(looks == 1)
+  }
+
   @Test func aStatusWithItsAnswerTakesOneVisitMore() async throws {
     let office = try await Office()
     let challenge = try #require(ApprovalChallenge(Array(0..<32)))

@@ -105,6 +105,28 @@ import Testing
   // MARK: Starts
 
   @Test(arguments: StorageEngine.allCases)
+  func whoSignedIsReadAsItStandsOnceTheNonceIsSpent(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let made = try await room.storage.createHostCredential(
+      named: "a", host: "h", of: room.application.id, at: room.now)
+    let first = try await room.storage.spend(nonce("7", at: room.now), reading: made.id, at: room.now)
+    #expect(first.isNew && first.starter?.secret == made.secret && first.starter?.application.id == room.application.id)
+    let again = try await room.storage.spend(nonce("7", at: room.now), reading: made.id, at: room.now)
+    #expect(!again.isNew && again.starter == nil)
+    _ = try await room.opened().revokeCredential(made.id, of: room.application.id, at: room.now)
+    let second = try await room.storage.spend(nonce("8", at: room.now), reading: made.id, at: room.now)
+    #expect(second.isNew && second.starter?.credential?.isRevoked == true)
+    let own = try await room.storage.spend(nonce("9", at: room.now), reading: room.application.id, at: room.now)
+    #expect(own.isNew && own.starter?.credential == nil && own.starter?.secret == room.application.secret)
+    let nobody = try await room.storage.spend(nonce("10", at: room.now), reading: "nobody", at: room.now)
+    #expect(nobody.isNew && nobody.starter == nil)
+    let found = try await room.storage.starters([made.id, "nobody", room.application.id])
+    #expect(Set(found.keys) == [made.id, room.application.id])
+    #expect(found[made.id]?.credential?.id == made.id && found[room.application.id]?.credential == nil)
+    #expect(try await room.storage.starters([]).isEmpty)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func aStartHasItsFactsAndStoresWhatTheRuleSays(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     _ = try await room.phone()

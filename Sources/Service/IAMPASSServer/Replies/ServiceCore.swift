@@ -14,9 +14,9 @@ struct ServiceCore: Sendable {
   /// Counts requests with unknown ids.
   let unknownIDs = FailureLimits()
   let unproven = UnprovenRequests()
-  /// Applications and host credentials as they were read last. They decide nothing but what is worth the work.
-  let starters = Remembered<Starter>()
-  /// Phones' keys as they were last read.
+  let starters: KnownStarters
+  let signingKeys: KnownSigningKeys
+  /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
   let file = FileHealth()
@@ -28,6 +28,8 @@ struct ServiceCore: Sendable {
   init(storage: any ServiceStorage, logger: Logger) {
     self.storage = storage
     self.logger = logger
+    starters = KnownStarters(storage)
+    signingKeys = KnownSigningKeys(storage)
     metrics = Metrics()
     audit = Audit(logger: logger, metrics: metrics)
   }

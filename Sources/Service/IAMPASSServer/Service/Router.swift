@@ -86,7 +86,7 @@ struct Router: Sendable {
     switch route {
     case .announcement: Self.announcement(at: call.address)
     case .health: try await core.health()
-    case .signingKeys: try await core.forStranger(call) { try await sessions.signingKeys() }
+    case .signingKeys: try await sessions.signingKeys(call)
     case .openID(let route): try await backchannel.reply(to: route, call)
     case .join:
       try await core.forStranger(call) {
@@ -190,21 +190,9 @@ struct Router: Sendable {
     }
     // It signs under the id in its path.
     guard claim.clientID == id else { return .refused(.signatureRefused) }
-    let isProven = core.starters[id].map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false
-    if let refusal = core.earlyRefusal(.signature(client: id), call, unless: isProven) { return refusal }
-    let (starter, outcome) = try await core.unless(isProven, forStranger: call) {
-      () async throws -> (Starter?, SignatureCheck.Outcome) in
-      // An OpenID client signs nothing.
-      guard let starter = try await core.storage.starter(id), starter.credential?.isOpenID != true else {
-        return (nil, .refused(.unknownApplication))
-      }
-      core.starters.keep(starter, as: id)
-      return (starter, try await check.starter(starter, signed: call.request, claim, uris: call.signedURIs))
-    }
-    switch (outcome, starter) {
-    case (.refused(let reason), _): return .refused(reason)
-    case (.verified, nil): return .refused(.unknownApplication)
-    case (.verified(let client), let starter?):
+    switch try await StarterCheck(core: core, check: check).verify(claim, in: call) {
+    case .refused(let reply): return reply
+    case .verified(let starter, let client):
       return await AuditActor.$current.withValue(.starter(starter)) {
         await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
       }.finished { $0.signed(for: client) }

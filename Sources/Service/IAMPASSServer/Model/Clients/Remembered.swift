@@ -16,4 +16,6 @@ final class Remembered<Value: Sendable>: Sendable {
       known[id] = value
     }
   }
+
+  func forget(_ id: String) { known.withLock { $0[id] = nil } }
 }

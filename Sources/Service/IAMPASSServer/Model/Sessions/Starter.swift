@@ -8,5 +8,7 @@ struct Starter: Sendable {
 
   /// The id that it signs under, and that stands in its paths.
   var id: String { credential?.id ?? application.id }
+  /// An OpenID client signs nothing: what is stored of its secret is a digest.
+  var signs: Bool { credential?.isOpenID != true }
   var secret: Secret { credential?.secret ?? application.secret }
 }

@@ -26,22 +26,6 @@ struct SignatureCheck: Sendable {
   /// The sender of the request.
   let client: ClientAddress
 
-  /// Whether `starter`'s own signature is on the request. Its nonce is spent, also for a service that is killed, when this
-  /// says yes.
-  ///
-  /// - Parameter claim: what ``claim(in:)`` found in the request.
-  func starter(
-    _ starter: Starter, signed request: ServiceRequest, _ claim: Claim, uris: [String]
-  ) async throws -> Outcome {
-    guard claim.clientID == starter.id else { return .refused(.signatureRefused) }
-    switch proof(of: claim, .starter(starter), uris: uris) {
-    case .failure(let refusal): return .refused(refusal.reason)
-    case .success(let proof):
-      guard try await storage.spend(proof.nonce, at: storage.now()) else { return .refused(.nonceReplayed) }
-      return try await verified(claim, .starter(starter), proof, of: request)
-    }
-  }
-
   /// Whether the session with these keys signed the request; with the session as it stands once the nonce is spent.
   ///
   /// - Parameter claim: what ``claim(in:)`` found in the request.
@@ -55,8 +39,23 @@ struct SignatureCheck: Sendable {
       guard let moment = try await storage.spend(proof.nonce, telling: keys.id, at: storage.now()) else {
         return (.refused(.nonceReplayed), nil)
       }
-      return (try await verified(claim, .session(keys), proof, of: request), moment)
+      return (.verified(try await verified(claim, .session(keys), proof, of: request)), moment)
     }
+  }
+
+  /// What the request proves if `starter` is as given here; whether its nonce was spent before is not asked.
+  func proof(of claim: Claim, by starter: Starter, uris: [String]) -> Result<Proof, Refusal> {
+    guard claim.clientID == starter.id else { return .failure(Refusal(.signatureRefused)) }
+    return proof(of: claim, .starter(starter), uris: uris)
+  }
+
+  /// The client that made the signature.
+  ///
+  /// - Parameter proof: its nonce is spent.
+  func verified(
+    _ claim: Claim, by starter: Starter, _ proof: Proof, of request: ServiceRequest
+  ) async throws -> VerifiedClient {
+    try await verified(claim, .starter(starter), proof, of: request)
   }
 
   /// Whether `starter` made the signature; whether its credential was revoked is not asked.
@@ -79,10 +78,10 @@ struct SignatureCheck: Sendable {
     var clientID: String { authentication.clientID }
   }
 
-  /// The data that a valid signature covers.
-  private struct Proof {
-    /// The part of the request's address that it covers.
-    let address: String
+  /// What a right signature says.
+  struct Proof: Sendable {
+    /// What of the request's address it is over.
+    fileprivate let address: String
     let nonce: SignedNonce
   }
 
@@ -172,12 +171,11 @@ struct SignatureCheck: Sendable {
   /// - Parameter proof: its nonce is spent.
   private func verified(
     _ claim: Claim, _ party: Party, _ proof: Proof, of request: ServiceRequest
-  ) async throws -> Outcome {
+  ) async throws -> VerifiedClient {
     if storage.clock.confirm(by: claim.signedAt, isOwn: client.isThisMachine) { try await storage.keepTime() }
     request.onProof()
-    return .verified(
-      VerifiedClient(
-        replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method,
-        address: proof.address, signedAt: claim.signedAt))
+    return VerifiedClient(
+      replySecret: party.replySecret, nonce: claim.authentication.nonce, method: request.method,
+      address: proof.address, signedAt: claim.signedAt)
   }
 }

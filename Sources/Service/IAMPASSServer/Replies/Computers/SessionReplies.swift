@@ -139,8 +139,7 @@ struct SessionReplies: Sendable {
       let claims = ApprovalToken(
         told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
     else { return nil }
-    let now = core.clock()
-    return try await core.storage.signingKeys(at: now).signer(at: now)?.sign(claims)
+    return try await core.signingKeys.signer(at: core.clock())?.sign(claims)
   }
 
   /// Ends the session. A second call changes nothing, and succeeds.
@@ -169,9 +168,9 @@ struct SessionReplies: Sendable {
   }
 
   /// The keys by which others verify approval tokens (RFC 7517 §5).
-  func signingKeys() async throws -> ServiceReply {
-    let keys = try await core.storage.signingKeys(at: core.clock())
-    return ServiceReply(200, JSON.object(["keys": .array(keys.map(\.published))]).encoded())
+  func signingKeys(_ call: Call) async throws -> ServiceReply {
+    if let body = core.signingKeys.body(at: core.clock()) { return ServiceReply(200, body) }
+    return ServiceReply(200, try await core.forStranger(call) { try await core.signingKeys.readBody() })
   }
 }
 

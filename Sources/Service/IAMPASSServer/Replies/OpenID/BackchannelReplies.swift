@@ -143,7 +143,7 @@ struct BackchannelReplies: Sendable {
       let claims = ApprovalToken(
         told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock,
         audience: client.credential?.id),
-      let key = try await core.storage.signingKeys(at: now).signer(at: now)
+      let key = try await core.signingKeys.signer(at: now)
     else { throw OpenIDError(.expired, "the approval is over") }
     let body: JSON = .object([
       "id_token": .string(try await key.sign(claims)),

@@ -22,11 +22,15 @@ struct OpenIDClientCheck: Sendable {
     if let refusal = core.earlyRefusal(.signature(client: claim.id), call, unless: isProven) {
       throw RefusedEarly(reply: refusal)
     }
-    let found = try await core.unless(isProven, forStranger: call) { try await core.storage.starter(claim.id) }
-    guard let starter = found, let credential = starter.credential,
-      credential.isOpenID
-    else { throw refused }
-    core.starters.keep(starter, as: claim.id)
+    let found: Starter?
+    if isProven {
+      // It spends no nonce that it could be read with.
+      found = try await core.storage.starter(claim.id)
+      core.starters.keep(found, as: claim.id)
+    } else {
+      found = try await core.forStranger(call) { try await core.starters.read(claim.id) }
+    }
+    guard let starter = found, let credential = starter.credential, credential.isOpenID else { throw refused }
     guard Self.isMade(claim, by: starter) else { throw refused }
     // Only the holder of the secret gets this reason.
     guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }

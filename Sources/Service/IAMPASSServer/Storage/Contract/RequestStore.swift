@@ -5,6 +5,9 @@ protocol RequestStore: Sendable {
   /// The application or host credential with this id; nil if there is neither.
   func starter(_ id: String) async throws -> Starter?
 
+  /// Those of these ids that there are, in one look: for many who ask at the same time.
+  func starters(_ ids: [String]) async throws -> [String: Starter]
+
   /// What the application's administrator chose; the usual settings for an unknown application.
   func settings(of application: String) async throws -> ApplicationSettings
 
@@ -26,6 +29,16 @@ protocol RequestStore: Sendable {
   ///   - now: service time.
   /// - Returns: what was read after the nonce was spent; nil if the nonce was spent before, or may have been.
   func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment?
+
+  /// Spends the nonce like ``spend(_:at:)``, and reads the application or host credential that signed, in the same visit.
+  ///
+  /// - Parameters:
+  ///   - id: the application's or host credential's.
+  ///   - now: service time.
+  /// - Returns: whether this spent the nonce; and what was read after that, nil if there is none with this id.
+  func spend(
+    _ nonce: SignedNonce, reading id: String, at now: UnixTime
+  ) async throws -> (isNew: Bool, starter: Starter?)
 
   /// Notes that an OpenID client, which spends no nonces, was used.
   ///

@@ -6,13 +6,17 @@ struct Spending: Sendable {
   let nonce: SignedNonce
   /// Service time.
   let now: UnixTime
-  /// The id of the session whose client is to be told; nil: nothing is read.
+  /// The id of the session whose client is to be told; nil: no session is read.
   var session: String?
+  /// The id of the application or host credential that is to be read; nil: none is.
+  var starter: String?
 
   struct Outcome: Sendable {
     let isNew: Bool
     /// Nil unless the nonce is new and the spending names a session.
-    let moment: SessionMoment?
+    var moment: SessionMoment?
+    /// Nil unless the nonce is new and the spending names a starter that there is.
+    var starter: Starter?
   }
 }
 

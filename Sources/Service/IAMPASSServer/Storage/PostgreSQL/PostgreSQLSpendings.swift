@@ -39,34 +39,35 @@ extension PostgreSQLPool {
   /// has a transaction of its own: what one request sent must not fail the others.
   fileprivate func spend(_ spendings: [Spending]) throws -> [Result<Spending.Outcome, any Error>] {
     let areNew: [Result<Bool, any Error>]
-    var seen: ToldSessions?
+    var seen: SeenAfterwards?
     do {
       let spent = try spendTogether(spendings)
       areNew = spent.areNew.map { .success($0) }
-      seen = spent.told
+      seen = spent.seen
     } catch let error as PostgreSQLError where error.isRefusal && spendings.count > 1 {
       areNew = spendings.map { one in Result { try spendTogether([one], isAlone: true).areNew[0] } }
     }
-    let asked = zip(spendings, areNew).filter { (try? $1.get()) == true }.compactMap(\.0.session)
-    let told = Result {
-      try asked.isEmpty ? nil : seen ?? again { try ToldSessions(Set(asked).sorted(), in: PostgreSQLWork.view($0)) }
+    let asked = SeenAfterwards.Asked(zip(spendings, areNew).filter { (try? $1.get()) == true }.map(\.0))
+    let found = Result {
+      try asked.isEmpty ? nil : seen ?? again { try SeenAfterwards(asked, in: PostgreSQLWork.view($0)) }
     }
     return zip(spendings, areNew).map { spending, isNew in
       Result {
-        guard try isNew.get(), let session = spending.session else {
-          return Spending.Outcome(isNew: try isNew.get(), moment: nil)
-        }
-        return Spending.Outcome(isNew: true, moment: try told.get()?.moment(of: session))
+        var outcome = Spending.Outcome(isNew: try isNew.get(), moment: nil)
+        guard outcome.isNew else { return outcome }
+        if let session = spending.session { outcome.moment = try found.get()?.moment(of: session) }
+        if let starter = spending.starter { outcome.starter = try found.get()?.starter(starter) }
+        return outcome
       }
     }
   }
 
   /// - Parameter isAlone: nothing is read afterwards.
-  /// - Returns: for each whether it is new. If two have one nonce, one of them is. And the sessions that are to be told,
+  /// - Returns: for each whether it is new. If two have one nonce, one of them is. And what is to be read afterwards,
   ///   unless something failed that can be asked again.
   private func spendTogether(
     _ spendings: [Spending], isAlone: Bool = false
-  ) throws -> (areNew: [Bool], told: ToldSessions?) {
+  ) throws -> (areNew: [Bool], seen: SeenAfterwards?) {
     // A transaction waits for another one that spends the same nonce. All go in one order, so that no two wait for
     // each other.
     let order = spendings.indices.sorted {
@@ -75,19 +76,19 @@ extension PostgreSQLPool {
       )
     }
     let calls = order.map { spendings[$0].call }
-    let asked = isAlone ? [] : Set(spendings.compactMap(\.session)).sorted()
-    let (answers, told) = try lend { connection -> ([[PostgreSQLRow]], ToldSessions?) in
+    let asked = SeenAfterwards.Asked(isAlone ? [] : spendings)
+    let (answers, seen) = try lend { connection -> ([[PostgreSQLRow]], SeenAfterwards?) in
       guard !asked.isEmpty else { return (try connection.run(calls), nil) }
       let db = PostgreSQLWork(connection)
-      let questions = db.collect { try ToldSessions.askAll(asked, in: $0) }
+      let questions = db.collect { try SeenAfterwards.askAll(asked, in: $0) }
       let spent = try connection.run(calls, then: [PostgreSQLWork.viewing] + questions)
       guard let answers = spent.answers else { return (spent.rows, nil) }
       db.keep(Array(answers.dropFirst()), to: questions)
-      return (spent.rows, try? ToldSessions(asked, in: db))
+      return (spent.rows, try? SeenAfterwards(asked, in: db))
     }
     var areNew = [Bool](repeating: false, count: spendings.count)
     for (index, rows) in zip(order, answers) { areNew[index] = try rows.first?.get("spent") ?? false }
-    return (areNew, told)
+    return (areNew, seen)
   }
 }
 
@@ -108,43 +109,60 @@ extension PostgreSQLError {
   }
 }
 
-/// Sessions as their clients may be told of them, from one consistent view.
-private struct ToldSessions {
+/// What was asked for with nonces, from one consistent view: sessions as their clients may be told of them, and who signed.
+private struct SeenAfterwards {
+  /// Ids, each once.
+  struct Asked {
+    let sessions: [String]
+    let starters: [String]
+
+    init(_ spendings: [Spending]) {
+      sessions = Set(spendings.compactMap(\.session)).sorted()
+      starters = Set(spendings.compactMap(\.starter)).sorted()
+    }
+
+    var isEmpty: Bool { sessions.isEmpty && starters.isEmpty }
+  }
+
   private let mark: ServiceMark
-  private let sessions: [String: Result<ToldSession, any Error>]
+  private var sessions: [String: Result<ToldSession, any Error>] = [:]
+  private var starters: [String: Result<Starter, any Error>] = [:]
 
   /// - Parameter db: a view, which ends here.
-  init(_ ids: [String], in db: PostgreSQLWork) throws {
-    try db.ahead { try Self.askAll(ids, in: $0) }
+  init(_ asked: Asked, in db: PostgreSQLWork) throws {
+    try db.ahead { try Self.askAll(asked, in: $0) }
     // An approval and a user's name are asked for once the session says that it is told of them.
     try db.ahead { db in
-      for id in ids {
+      for id in asked.sessions {
         if let session = try? Session.find(id: id, in: db) { _ = try? ToldSession(session, in: db) }
       }
     }
     mark = try HistoryMark.current(in: db)
-    var sessions: [String: Result<ToldSession, any Error>] = [:]
-    for id in ids {
-      do {
-        guard let session = try Session.find(id: id, in: db) else { continue }
-        sessions[id] = .success(try ToldSession(session, in: db))
-      } catch let error as PostgreSQLError {
-        throw error
-      } catch {
-        // A damaged row fails its own client's request alone.
-        sessions[id] = .failure(error)
-      }
+    for id in asked.sessions {
+      sessions[id] = try Self.result { try Session.find(id: id, in: db).map { try ToldSession($0, in: db) } }
     }
-    self.sessions = sessions
+    for id in asked.starters { starters[id] = try Self.result { try Starter.find(id, in: db) } }
     db.leave()
   }
 
-  static func askAll(_ ids: [String], in db: PostgreSQLWork) throws {
-    for id in ids { _ = try Session.find(id: id, in: db) }
+  /// A damaged row fails its own client's request alone.
+  ///
+  /// - Returns: nil if there is no such row.
+  private static func result<Value>(_ find: () throws -> Value?) throws -> Result<Value, any Error>? {
+    do { return try find().map { .success($0) } } catch let error as PostgreSQLError { throw error } catch {
+      return .failure(error)
+    }
+  }
+
+  static func askAll(_ asked: Asked, in db: PostgreSQLWork) throws {
+    for id in asked.sessions { _ = try Session.find(id: id, in: db) }
+    for id in asked.starters { _ = try Starter.find(id, in: db) }
     _ = try HistoryMark.current(in: db)
   }
 
   func moment(of session: String) throws -> SessionMoment {
     SessionMoment(told: try sessions[session]?.get(), mark: mark)
   }
+
+  func starter(_ id: String) throws -> Starter? { try starters[id]?.get() }
 }

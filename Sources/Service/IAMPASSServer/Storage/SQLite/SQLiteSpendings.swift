@@ -74,9 +74,13 @@ extension [Spending] {
     try sessions.follow(db)
     let mark = try HistoryMark.current(in: db)
     return try zip(self, areNew).map { spending, isNew in
-      guard isNew, let session = spending.session else { return Spending.Outcome(isNew: isNew, moment: nil) }
-      return Spending.Outcome(
-        isNew: true, moment: SessionMoment(told: try sessions.session(session, in: db), mark: mark))
+      var outcome = Spending.Outcome(isNew: isNew, moment: nil)
+      guard isNew else { return outcome }
+      if let starter = spending.starter { outcome.starter = try Starter.find(starter, in: db) }
+      if let session = spending.session {
+        outcome.moment = SessionMoment(told: try sessions.session(session, in: db), mark: mark)
+      }
+      return outcome
     }
   }
 }

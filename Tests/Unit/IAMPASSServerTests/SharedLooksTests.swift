@@ -1,0 +1,101 @@
+import Synchronization
+import Testing
+
+@testable import IAMPASSServer
+
+/// One look serves all who ask at the same time.
+@Suite struct SharedLooksTests {
+  /// Numbers by their names, which are read before a door and told behind it.
+  private final class Shelf: Sendable {
+    private struct State {
+      var values: [String: Int] = [:]
+      var looks: [[String]] = []
+      var isShut = false
+      var isBroken = false
+      var waiter: CheckedContinuation<Void, Never>?
+    }
+
+    struct Broken: Error {}
+
+    private let state = Mutex(State())
+
+    var looks: [[String]] { state.withLock(\.looks) }
+
+    func put(_ value: Int, as id: String) { state.withLock { $0.values[id] = value } }
+    func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
+    func shut() { state.withLock { $0.isShut = true } }
+
+    func open() {
+      let waiter = state.withLock { state in
+        state.isShut = false
+        defer { state.waiter = nil }
+        return state.waiter
+      }
+      waiter?.resume()
+    }
+
+    func look(_ ids: [String]) async throws -> [String: Int] {
+      let values = state.withLock { state in
+        state.looks.append(ids.sorted())
+        return state.values.filter { ids.contains($0.key) }
+      }
+      await withCheckedContinuation { continuation in
+        let isShut = state.withLock { state in
+          if state.isShut { state.waiter = continuation }
+          return state.isShut
+        }
+        if !isShut { continuation.resume() }
+      }
+      if state.withLock(\.isBroken) { throw Broken() }
+      return values
+    }
+  }
+
+  /// Begins a look, which does not end before the shelf is opened.
+  private func begun(_ looks: SharedLooks<Int>, _ shelf: Shelf) async -> Task<Int?, any Error> {
+    shelf.shut()
+    let first = Task { try await looks.value(of: "a") }
+    while shelf.looks.isEmpty { await Task.yield() }
+    return first
+  }
+
+  private func until(_ count: Int, wait looks: SharedLooks<Int>) async {
+    while looks.waiting < count { await Task.yield() }
+  }
+
+  @Test(.timeLimit(.minutes(5))) func allWhoAskDuringALookShareTheNextOne() async throws {
+    let shelf = Shelf()
+    let looks = SharedLooks { try await shelf.look($0) }
+    shelf.put(7, as: "b")
+    let first = await begun(looks, shelf)
+    let others = (0..<1_000).map { number in Task { try await looks.value(of: number < 500 ? "b" : "\(number)") } }
+    await until(1_000, wait: looks)
+    shelf.open()
+    #expect(try await first.value == nil)
+    for (number, other) in others.enumerated() { #expect(try await other.value == (number < 500 ? 7 : nil)) }
+    #expect(shelf.looks.map(\.count) == [1, 501])
+    #expect(looks.waiting == 0)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func whoeverAsksDuringALookIsNotAnsweredByIt() async throws {
+    let shelf = Shelf()
+    let looks = SharedLooks { try await shelf.look($0) }
+    let first = await begun(looks, shelf)
+    shelf.put(7, as: "a")
+    let second = Task { try await looks.value(of: "a") }
+    await until(1, wait: looks)
+    shelf.open()
+    #expect(try await first.value == nil)
+    #expect(try await second.value == 7)
+  }
+
+  @Test(.timeLimit(.minutes(5))) func aLookThatFailsFailsForThoseWhoShareItAlone() async throws {
+    let shelf = Shelf()
+    let looks = SharedLooks { try await shelf.look($0) }
+    shelf.put(7, as: "a")
+    shelf.setBroken(true)
+    await #expect(throws: Shelf.Broken.self) { try await looks.value(of: "a") }
+    shelf.setBroken(false)
+    #expect(try await looks.value(of: "a") == 7)
+  }
+}
