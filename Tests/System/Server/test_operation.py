@@ -318,6 +318,7 @@ class Backup(unittest.TestCase):
         session = world.approved("before")
         done = self.backup("copy")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+        self.assertRegex(world.command("audit").stdout.splitlines()[-1], r"Z  backup made  by cli:[0-9]+")
         world.add_users("later")
         world.server.stop()
         os.rename(world.path("data"), world.path("old"))
@@ -340,8 +341,10 @@ class Backup(unittest.TestCase):
 
     def test_nothing_is_overwritten_and_nothing_left_behind(self):
         world.write("there", "precious")
+        before = world.command("audit").stdout
         done = self.backup("there")
         self.assertEqual(done.returncode, CANNOT_CREATE)
+        self.assertEqual(world.command("audit").stdout, before)
         self.assertIn("is there already", done.stderr)
         self.assertEqual(read(world.path("there")), "precious")
         self.assertEqual([name for name in os.listdir(world.folder) if "partial" in name], [])

@@ -127,4 +127,35 @@ import Testing
     #expect(entries.last?["address"] == "203.0.113.7")
     #expect(!entries.contains { $0.jsonLine.contains(code) })
   }
+
+  @Test func leavingTheConsoleAndTakingTheAuditAreInTheAudit() async throws {
+    let fixture = try await Fixture()
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    #expect(await visitor.get("/audit.jsonl").status == 200)
+    #expect(await visitor.post("/leave", [:]).status == 200)
+    // It has left: there is nothing more to note.
+    #expect(await visitor.post("/leave", [:]).status == 401)
+    #expect(await visitor.get("/audit.jsonl").status == 401)
+    let entries = try await fixture.service.storage.auditEntries(after: 0).suffix(3)
+    #expect(entries.map(\.event) == ["console sign-in", "audit exported", "console sign-out"])
+    #expect(Set(entries.map { $0.actor?.text }).count == 1 && entries.last?.actor?.kind == "console")
+    #expect(entries.allSatisfy { $0["address"] == entries.first?["address"] })
+    #expect(entries.map { $0["administrator"] } == [nil, ConsoleAccess.linkName, ConsoleAccess.linkName])
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aVisitIsLeftOnce(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let code = try await room.storage.createConsoleLink(at: room.now)
+    #expect(try await room.storage.enterConsole(by: code, key: Secret("key"), from: .unknown, at: room.now))
+    for _ in 0..<2 { try await room.storage.leaveConsole(Secret("key"), at: room.now) }
+    #expect(try await room.storage.consoleVisit(Secret("key"), at: room.now) == nil)
+    try await AuditActor.$current.withValue(.command(user: 0, login: nil)) {
+      try await room.storage.noteExport(to: .unknown, at: room.now)
+    }
+    let entries = try await room.storage.auditEntries(after: 0, limit: 100).suffix(3)
+    #expect(entries.map(\.event) == ["console sign-in", "console sign-out", "audit exported"])
+    #expect(entries.map(\.at) == [UnixTime](repeating: room.now, count: 3))
+    #expect(entries.last?.actor?.text == "cli:0")
+  }
 }

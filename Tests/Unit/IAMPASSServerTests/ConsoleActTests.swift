@@ -225,7 +225,7 @@ import Testing
     #expect(
       events == [
         "application made", "user added", "registration link made", "phone registered", "console link made",
-        "console sign-in", "asked", "approved",
+        "console sign-in", "asked", "approved", "audit exported",
       ])
   }
 

@@ -30,6 +30,17 @@ import Testing
     #expect(kept.contains { $0.jsonLine.contains(request.session) && $0.jsonLine.contains("console of iampass.test") })
   }
 
+  @Test func whoeverSignsOutIsNamedInTheAudit() async throws {
+    let fixture = try await Fixture()
+    let (visitor, _) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)
+    #expect(await visitor.post("/leave", [:]).status == 200)
+    let entries = try await fixture.service.core.storage.auditEntries(after: 0, limit: 1_000)
+    let signIn = try #require(entries.last { $0.event == "console sign-in" })
+    let signOut = try #require(entries.last { $0.event == "console sign-out" })
+    #expect(signOut["administrator"] == "ada" && signOut.actor == signIn.actor)
+    #expect(signOut["approval"] == signIn["approval"] && signIn["approval"] != nil)
+  }
+
   @Test func whatAnAdministratorDidRefersToThePhonesApproval() async throws {
     let fixture = try await Fixture()
     let (visitor, phone) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)

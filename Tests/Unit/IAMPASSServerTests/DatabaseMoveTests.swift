@@ -31,6 +31,21 @@ import Testing
     #expect(try await storage.read(triggers) == (try await new.read(triggers)))
   }
 
+  @Test func whoMovesEverythingIsInTheAuditOfBoth() async throws {
+    let room = try await MoveRoom()
+    let back = MoveRoom.newFolder()
+    defer { try? FileManager.default.removeItem(atPath: back) }
+    try await AuditActor.$current.withValue(.command(user: 0, login: 1_000)) {
+      _ = try await DatabaseMove.run(from: room.folder, to: room.url)
+      let last = try #require(await PostgreSQLStorage(url: room.url).auditEntries(after: 0, limit: 10_000).last)
+      #expect(last.event == "database moved" && last.actor?.text == "cli:0 login=1000")
+      _ = try await DatabaseMove.run(from: room.url, to: back)
+    }
+    let entries = try await SQLiteStorage(folder: back).auditEntries(after: 0, limit: 10_000)
+    #expect(entries.suffix(2).map(\.event) == ["database moved", "database moved"])
+    #expect(entries.suffix(2).allSatisfy { $0.actor?.text == "cli:0 login=1000" })
+  }
+
   /// A number that the database gives out after the move must not be one that a row has.
   @Test func theNewDatabaseCountsOnAndAuditsAgain() async throws {
     let room = try await MoveRoom()

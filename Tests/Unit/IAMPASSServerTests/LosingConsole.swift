@@ -82,8 +82,12 @@ extension LosingStorage {
     try await call { try await $0.markUsed(consoleVisit: key, at: now) }
   }
 
-  func leaveConsole(_ key: Secret) async throws {
-    try await call { try await $0.leaveConsole(key) }
+  func leaveConsole(_ key: Secret, at now: UnixTime) async throws {
+    try await call { try await $0.leaveConsole(key, at: now) }
+  }
+
+  func noteExport(to client: ClientAddress, at now: UnixTime) async throws {
+    try await call { try await $0.noteExport(to: client, at: now) }
   }
 
   func applications() async throws -> [ApplicationSummary] {

@@ -25,7 +25,12 @@ struct BackupCommand: AsyncParsableCommand {
       guard case .folder(let folder) = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() else {
         throw CommandProblem.backedUpElsewhere
       }
-      try await SQLiteStorage(existing: folder).backUp(to: file)
+      let storage = try SQLiteStorage(existing: folder)
+      try await storage.backUp(to: file)
+      do { try await storage.noteBackup() } catch {
+        // The copy is whole: on a full disk it may be needed most.
+        Notice.tell("the copy is made, but the audit does not say so: \(error)")
+      }
     }
   }
 }

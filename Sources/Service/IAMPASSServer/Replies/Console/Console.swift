@@ -201,7 +201,7 @@ struct Console: Sendable {
   }
 
   func leave(_ visitor: Visitor) async throws -> ServiceReply {
-    try await storage.leaveConsole(visitor.key)
+    try await storage.leaveConsole(visitor.key, at: now)
     if let administrator = visitor.administrator { _ = try await sessions.logOut(administrator.session) }
     let gone = "\(Self.cookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict"
     return show("Signed out", "<p>This browser is signed out of the console.</p>", visitor: nil)

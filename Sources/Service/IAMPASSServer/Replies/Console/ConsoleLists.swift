@@ -224,7 +224,10 @@ extension Console {
     next("/audit", keeping: ["user", "computer", "result", "from", "from_at", "to", "to_at"], [("before", "\(entry)")])
   }
 
-  func auditExport() async throws -> ServiceReply {
+  func auditExport(_ visitor: Visitor) async throws -> ServiceReply {
+    let act = ConsoleAct(administrator: visitor.name, approval: visitor.administrator?.session, seen: nil)
+    // Nobody has it without an entry.
+    try await ConsoleAct.$current.withValue(act) { try await storage.noteExport(to: call.client, at: now) }
     let entries = try await storage.newestAuditEntries(before: nil, limit: Self.exportLength)
     let lines = entries.reversed().map { $0.jsonLine + "\n" }.joined()
     return file(Array(lines.utf8), type: "application/jsonl", name: "iampass-audit.jsonl")

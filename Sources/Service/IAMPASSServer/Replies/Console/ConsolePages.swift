@@ -16,7 +16,7 @@ extension Console {
     case .joinCode(let id): try await joinCodePage(id, visitor)
     case .sessions: try await sessionsPage(visitor)
     case .audit: try await auditPage(visitor)
-    case .auditExport: try await auditExport()
+    case .auditExport: try await auditExport(visitor)
     case .administrators: try await administratorsPage(visitor)
     case .style, .script, .enter, .signIn, .leave, .applicationAct, .credentialAct, .userAct, .joinAct, .endSession,
       .administratorAct, .signAdministrators:

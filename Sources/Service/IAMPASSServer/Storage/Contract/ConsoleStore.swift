@@ -42,7 +42,11 @@ protocol ConsoleStore: AdministratorStore {
   /// Notes that the browser is still in use. A power cut may undo this.
   func markUsed(consoleVisit key: Secret, at now: UnixTime) async throws
 
-  func leaveConsole(_ key: Secret) async throws
+  /// Ends the browser's visit, which is then in the audit.
+  func leaveConsole(_ key: Secret, at now: UnixTime) async throws
+
+  /// Notes that somebody is given the whole audit: in the audit itself.
+  func noteExport(to client: ClientAddress, at now: UnixTime) async throws
 
   /// A mark of data that two administrators may change at once. A page reads it before the data.
   func state(of subject: ConsoleSubject) async throws -> String

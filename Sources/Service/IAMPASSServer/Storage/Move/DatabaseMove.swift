@@ -19,6 +19,8 @@ public struct DatabaseMove {
 
   func run() throws -> MoveReport {
     if let mark = try source.mark() { return try complete(mark) }
+    // Databases work in threads of their own.
+    let actor = AuditActor.current
     let form = TableForm(tables)
     try form.agree(with: source.form())
     let id = try RandomValue.identifier()
@@ -38,6 +40,7 @@ public struct DatabaseMove {
         // A service may have been updated meanwhile.
         try form.agree(with: source.form())
         try source.keepTime()
+        if let actor { try source.note(actor) }
         try followAtLast(&books, from: source, to: filling)
         try filling.close(MoveMark(id: id, state: .arriving, place: self.source.place))
         try filling.commit()

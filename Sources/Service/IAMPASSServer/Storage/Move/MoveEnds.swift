@@ -33,6 +33,8 @@ protocol HeldSource: MoveRows {
   func form() throws -> TableForm
   /// Stores the service's time.
   func keepTime() throws
+  /// Notes in the audit who moves everything.
+  func note(_ actor: AuditActor) throws
   /// Refuses every change from now on.
   func close(_ mark: MoveMark) throws
 }

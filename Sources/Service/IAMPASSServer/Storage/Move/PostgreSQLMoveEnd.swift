@@ -131,6 +131,13 @@ struct PostgreSQLMoveWork: HeldSource, FillingDestination {
     _ = try work.first("SELECT time FROM service_clock")
   }
 
+  func note(_ actor: AuditActor) throws {
+    guard let clock else { return }
+    let work = PostgreSQLWork(connection)
+    try AuditEntry.noteMove(by: actor, at: clock.now(), in: work)
+    _ = try work.first("SELECT time FROM service_clock")
+  }
+
   func each(of table: PostgreSQLTable, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     try connection.copyOut(table, body)
   }

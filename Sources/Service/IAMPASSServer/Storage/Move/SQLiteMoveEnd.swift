@@ -100,6 +100,9 @@ struct SQLiteMoveWork: HeldSource, FillingDestination {
   func form() throws -> TableForm { try TableForm(of: db) }
   func isNew() throws -> Bool { try tables.allSatisfy { try $0.isMadeWithTheDatabase || count($0) == 0 } }
   func keepTime() throws { try clock?.anchor.store(in: db) }
+  func note(_ actor: AuditActor) throws {
+    if let clock { try AuditEntry.noteMove(by: actor, at: clock.now(), in: db) }
+  }
 
   func each(of table: PostgreSQLTable, _ body: (UnsafeRawBufferPointer) throws -> Void) throws {
     let statement = try RawStatement("SELECT \(table.sqliteColumns) FROM \(table.sqliteName)", db)

@@ -18,7 +18,18 @@ extension AuditEntry {
       "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
   }
 
-  /// For a statement with the column `user_name`.
+  /// Adds an entry for what changes no row that has a trigger.
+  static func note(_ event: String, from address: String? = nil, at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute("INSERT INTO audit (at, event, address) VALUES ($1, $2, $3)", now.milliseconds, event, address)
+  }
+
+  /// Adds an entry to a database that is given up, and so to the one that follows it.
+  static func noteMove(by actor: AuditActor, at now: UnixTime, in db: some StorageWork) throws {
+    try db.execute(
+      "INSERT INTO audit (at, event, actor) VALUES ($1, 'database moved', $2)", now.milliseconds, actor.text)
+  }
+
+  /// For a statement that also says `user_name`.
   fileprivate init(naming row: some StorageRow) throws {
     try self.init(row: row)
     userName = try row.get("user_name")
@@ -37,7 +48,13 @@ extension AuditEntry {
 }
 
 extension StorageEngine {
-  /// Entries with greater ids, oldest first, to read all of them in portions.
+  /// Notes that a copy of everything was made.
+  public func noteBackup() async throws {
+    let now = now()
+    try await write { try AuditEntry.note("backup made", at: now, in: $0) }
+  }
+
+  /// Entries with greater ids, the oldest first: for reading all of them in portions.
   public func auditEntries(after id: Int64, limit: Int = 1_000) async throws -> [AuditEntry] {
     try await read { db in
       try db.all(

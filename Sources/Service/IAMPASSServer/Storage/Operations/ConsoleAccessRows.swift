@@ -42,9 +42,13 @@ extension ConsoleAccess {
     try db.execute("UPDATE console_visit SET used_at = $1 WHERE key_hash = $2", now.milliseconds, hash(key))
   }
 
-  static func leave(key: Secret, in db: some StorageWork) throws {
-    try db.execute("DELETE FROM console_session WHERE key_hash = $1", hash(key))
-    try db.execute("DELETE FROM console_visit WHERE key_hash = $1", hash(key))
+  /// Ends the visit, if there is one, and notes that in the audit.
+  static func leave(key: Secret, at now: UnixTime, in db: some StorageWork) throws {
+    let links = try db.change("DELETE FROM console_session WHERE key_hash = $1 RETURNING address", hash(key))
+    let visits = try db.change("DELETE FROM console_visit WHERE key_hash = $1 RETURNING address", hash(key))
+    for visit in links + visits {
+      try AuditEntry.note("console sign-out", from: visit.get("address"), at: now, in: db)
+    }
   }
 
   /// Deletes all old rows at once, because there are few.

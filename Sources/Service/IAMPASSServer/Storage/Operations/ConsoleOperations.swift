@@ -21,7 +21,13 @@ extension StorageEngine {
 
   func state(of subject: ConsoleSubject) async throws -> String { try await read { try subject.state(in: $0) } }
 
-  func leaveConsole(_ key: Secret) async throws { try await write { try ConsoleAccess.leave(key: key, in: $0) } }
+  func leaveConsole(_ key: Secret, at now: UnixTime) async throws {
+    try await write { try ConsoleAccess.leave(key: key, at: now, in: $0) }
+  }
+
+  func noteExport(to client: ClientAddress, at now: UnixTime) async throws {
+    try await write { try AuditEntry.note("audit exported", from: client.text, at: now, in: $0) }
+  }
 
   func applications() async throws -> [ApplicationSummary] { try await read { try ApplicationSummary.find(in: $0) } }
 
