@@ -158,6 +158,27 @@ import Testing
     #expect(log.texts.last?.contains("is damaged") == true)
   }
 
+  /// As after a join by a code that names no administrators.
+  @Test func underAnotherCredentialNothingIsAskedUntilTheAdministratorsAreGivenUp() throws {
+    let path = folder + "/service/users"
+    let other = UserListKeeper.Place(path: path, state: RunFolder(path: folder), credential: "new", origin: "https://h")
+    service.toUsers = [
+      .users(
+        UserListPage(
+          reply: UserListReply(
+            credential: "new", version: 9, since: 0, count: 1, changes: [.listed(name: "eve", token: Secret("t"))],
+            hasMore: false), epoch: 1, isHeld: true))
+    ]
+    keeper.adopt(other, at: 0)
+    keeper.turn(service, 1)
+    #expect(service.usersAsked.isEmpty && keeper.due == 60_001)
+    #expect(log.texts.last?.contains("administrators signed the list for another credential") == true)
+    try Fleet.believeService(as: "new", in: RunFolder(path: folder))
+    work(at: 60_001)
+    #expect(service.usersAsked.map { $0.signed == nil } == [true])
+    #expect(ServiceUsers(path: path, credential: "new")?.tokens.count == 1)
+  }
+
   @Test func aRefusedListLeavesTheLastOne() throws {
     service.toUsers = [try list(["bob"], 3), try list(["eve"], 2)]
     work(at: 1)

@@ -26,6 +26,12 @@ struct JoinCommand: ParsableCommand {
   @Flag(help: "Ask nothing, and turn nothing on.") var yes = false
   @Flag(help: "Have sign-ins ask the phone at once, as iampassctl enable does.") var enable = false
   @Flag(help: "Give up the service for which this computer is set up.") var again = false
+  @Flag(
+    help: """
+      Give up the administrators whose phones sign this computer's list of users: believe those that the code names or, if \
+      it names none, the service alone.
+      """)
+  var giveUpAdministrators = false
   @Argument(help: "The service's address, https://…") var server: String
   @Argument(help: "The code; - reads it from standard input, where other users do not see it.") var code: String
 
@@ -64,6 +70,10 @@ struct JoinCommand: ParsableCommand {
       Terminal.say("this computer has joined \(address) already")
       return false
     }
+    let former = FormerAdministrators(
+      stateFolder: configuration.stateFolder, credential: try SetupAnswers.credential(at: host.place.credentials),
+      areGivenUp: giveUpAdministrators)
+    try former.check(code)
     let call = JoinCall(server: address, code: code, configuration: configuration, interrupt: interrupt)
     let anchor = try call.anchor()
     Terminal.say("\(address) shows the certificate that the code names")
@@ -76,7 +86,9 @@ struct JoinCommand: ParsableCommand {
       throw error
     }
     Terminal.say("joined \(joined.application) as \(joined.host)")
-    try write(joined, note, address, configuration, code.anchor == .authority ? anchor : nil, interrupt)
+    let fleet = try former.settled(joined.fleet)
+    try write(joined, fleet, note, address, configuration, code.anchor == .authority ? anchor : nil, interrupt)
+    if fleet == nil { former.tellWhatServes(configuration) }
     return true
   }
 
@@ -92,6 +104,9 @@ struct JoinCommand: ParsableCommand {
       return true
     } catch {
       Terminal.complain("warning: the users are not here yet: \(error.message)")
+      if case .join(.administratorsRefused(let reason)) = error {
+        JoinProblem.administratorsRefused(reason).hint.map { Terminal.complain("hint: \($0)") }
+      }
       return false
     }
   }
@@ -125,33 +140,37 @@ struct JoinCommand: ParsableCommand {
 
   /// Tries the credential, and writes all files together.
   private func write(
-    _ joined: JoinedComputer, _ note: JoinNote, _ address: ServerURL, _ configuration: Configuration,
+    _ joined: JoinedComputer, _ fleet: Fleet?, _ note: JoinNote, _ address: ServerURL, _ configuration: Configuration,
     _ authority: CertificateBundle?, _ interrupt: Interrupt
   ) throws(Failure) {
     let answers = SetupAnswers(
       configuration: configuration, server: address,
       credential: ServiceCredential(applicationID: joined.credential, secret: note.secret, host: joined.host),
       authority: .init(
-        certificates: authority, path: "\(host.folder)/\(SetupFiles.authority)", isSigned: joined.fleet != nil))
+        certificates: authority, path: "\(host.folder)/\(SetupFiles.authority)", isSigned: fleet != nil))
     let trial = try SetupTrial(answers, interrupt: interrupt)
     let lock = try AdminLock(folder: host.folder)
     defer { withExtendedLifetime(lock) {} }
     let former = try SetupAnswers.credential(at: host.place.credentials)?.applicationID
-    try keep(joined.fleet, in: RunFolder(path: configuration.stateFolder))
+    try keep(fleet, for: joined.credential, since: former, in: RunFolder(path: configuration.stateFolder))
     try SetupFiles(folder: host.folder, name: host.place.name, answers: answers, trial: trial).write()
     try forgetFleets(except: [joined.credential, former], in: RunFolder(path: configuration.stateFolder))
     JoinNote.forget(in: host.folder)
   }
 
-  /// Keeps the signing administrators before the credential is written, so that the credential is never without them.
-  /// Those of the former credential stay too.
-  private func keep(_ fleet: Fleet?, in state: RunFolder) throws(Failure) {
-    guard let fleet else { return }
-    do { _ = try fleet.write(in: state) } catch { throw .file(error) }
-    let set = fleet.administrators
-    let names = Set(set.phones.compactMap { set.administrator(withPhone: $0.id) }).sorted()
-    let shown = names.prefix(5).map { DisplayText.sanitized($0, limit: 64) } + (names.count > 5 ? ["another"] : [])
-    Terminal.say("the list of users counts if \(Words.either(shown)) signs it by phone")
+  /// Before the credential is there: no moment has the credential, and not whose phones sign its list. What is kept for
+  /// the credential of before stays beside it; if nothing is, that one goes on believing the service.
+  private func keep(
+    _ fleet: Fleet?, for credential: String, since former: String?, in state: RunFolder
+  ) throws(Failure) {
+    guard let fleet else {
+      do { return try Fleet.believeService(as: credential, in: state) } catch { throw .file(error) }
+    }
+    do {
+      if let former, former != credential { try Fleet.keepBelieving(former, in: state) }
+      _ = try fleet.write(in: state)
+    } catch { throw .file(error) }
+    Terminal.say("the list of users counts if \(fleet.signers) signs it by phone")
   }
 
   /// Removes the administrators of all other credentials. Those of the former credential stay until the next join: the

@@ -14,11 +14,17 @@ enum JoinProblem: Sendable, Equatable {
   case otherCertificate(String)
   /// The service names other administrators, another application or another group than the code.
   case otherAdministrators
-  /// The service has refused. Has its reason.
+  /// The code names none, and this computer has some; their names.
+  case noAdministrators(former: String)
+  /// The code's administrators are not those of this computer, and cannot follow from them.
+  case administratorsDoNotFollow(former: String, told: String)
+  /// The service's reason.
   case refused(String)
   case notApproved(name: String, digits: String)
   /// The list of users is not valid. Has the reason.
   case listRefused(String)
+  /// The service does not prove that its administrators follow from those that this computer knows; with the reason.
+  case administratorsRefused(String)
   /// No administrator's phone has signed the list of users.
   case listNotSigned
   /// The computer has joined, but was not switched on because there are no users.
@@ -35,9 +41,15 @@ enum JoinProblem: Sendable, Equatable {
       "\(server) does not show the certificate that the code names; the code was not sent"
     case .otherAdministrators:
       "the service tells other administrators, another application or another group than the code is for"
+    case .noAdministrators(let former):
+      "the list of users counts here if \(former) signs it by phone, and this code names no administrators"
+    case .administratorsDoNotFollow(let former, let told):
+      "the list of users counts here if \(former) signs it by phone; the code's administrators (\(told)) do not follow "
+        + "from these"
     case .refused(let reason):
       ReasonWord.text(of: reason) ?? "the service refused, for no reason that this version knows; see the service's log"
-    case .listRefused(let reason): "the service's list of users is not taken: \(reason)"
+    case .listRefused(let reason), .administratorsRefused(let reason):
+      "the service's list of users is not taken: \(reason)"
     case .listNotSigned: "no administrator has signed the service's list of users yet"
     case .notEnabled: "this computer has joined, and sign-in by phone is not switched on: the users are not here yet"
     case .notApproved(let name, let digits): "no administrator has approved \(name) yet (digits \(digits))"
@@ -55,6 +67,14 @@ enum JoinProblem: Sendable, Equatable {
       "the code may be another service's, or its certificate was changed: make another code; or somebody is in between"
     case .otherAdministrators:
       "make another code; if it happens again, take the service for broken into: this computer believes nothing of it"
+    case .noAdministrators:
+      "make a code where administrators sign; with --give-up-administrators the service alone says who signs in here, and "
+        + "so does whoever breaks into it"
+    case .administratorsDoNotFollow:
+      "ask them; if they began again, or changed since the code was made, make another code; --give-up-administrators "
+        + "with the same code believes the code's, whoever they are"
+    case .administratorsRefused:
+      "ask the administrators; if they began again: iampassctl join --again --give-up-administrators, with a new code"
     case .refused("COMPUTER_NAME_TAKEN"):
       "iampass-server host-credential revoke frees the name of a computer that is gone; or give --name here"
     case .refused("JOIN_CODE_EXPIRED"), .refused("JOIN_CODE_REVOKED"), .refused("JOIN_CODE_USED"),
@@ -72,7 +92,9 @@ enum JoinProblem: Sendable, Equatable {
     case .badCode, .badName, .notEncrypted: EX_USAGE
     case .setUpAlready: EX_CONFIG
     case .nothingShown: EX_UNAVAILABLE
-    case .otherCertificate, .otherAdministrators, .listRefused: EX_PROTOCOL
+    case .otherCertificate, .otherAdministrators, .administratorsDoNotFollow, .listRefused, .administratorsRefused:
+      EX_PROTOCOL
+    case .noAdministrators: EX_NOPERM
     case .refused: EX_NOPERM
     case .notApproved, .listNotSigned, .notEnabled: EX_TEMPFAIL
     }

@@ -55,7 +55,9 @@ struct JoinUsers {
       case .administrators(let fleet):
         do { _ = try fleet.write(in: setup.state) } catch { throw .file(error) }
       case .nothingSigned: throw .join(.listNotSigned)
-      case .refused(let reason): throw .join(.listRefused(reason.explanation))
+      case .refused(let reason):
+        if case .badAdministrators = reason { throw .join(.administratorsRefused(reason.explanation)) }
+        throw .join(.listRefused(reason.explanation))
       case .unchanged: return SignedUsers(place, credential: fleet.credential)?.lines.count ?? 0
       case .done(let list, _, _):
         do { _ = try list.write(in: setup.state) } catch { throw .file(error) }

@@ -39,7 +39,8 @@ struct AdministratorStartSigning: AsyncParsableCommand {
         if again {
           Notice.tell(
             "computers that have joined with codes of an earlier set refuse this one, and so do administrators' phones "
-              + "that have seen an earlier one: join again; a phone that refuses is registered again, and this begun again"
+              + "that have seen an earlier one: iampassctl join --again --give-up-administrators, with a new code; a phone "
+              + "that refuses is registered again, and this begun again"
           )
         }
         if set.phones.count == set.keys.count {

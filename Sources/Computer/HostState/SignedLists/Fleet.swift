@@ -1,4 +1,3 @@
-import Glibc
 import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
@@ -9,12 +8,16 @@ public enum FleetError: Error, Sendable, Equatable {
   case damaged(path: String)
   /// The file is missing although there is a list that administrators signed for this credential.
   case missing(path: String)
+  /// Administrators signed for another credential of this computer, and nobody has given them up.
+  case ofOtherCredential(path: String)
 
   public var explanation: String {
     switch self {
     case .file(let error): error.explanation
     case .damaged(let path): "\(path) is damaged: join again by iampassctl join --again, with a new code"
     case .missing(let path): "\(path) is missing: join again by iampassctl join --again, with a new code"
+    case .ofOtherCredential(let path):
+      "administrators signed the list for another credential (\(path)): join again by iampassctl join --again"
     }
   }
 }
@@ -26,10 +29,9 @@ public enum FleetError: Error, Sendable, Equatable {
 /// MARK is made from the credential's id. Each credential has its own file. A computer that joins again has both files
 /// until the new credential is there, so the credential in force always finds its own.
 public struct Fleet: Sendable, Equatable {
-  private static let prefix = "administrators."
+  static let prefix = "administrators."
   /// Characters of MARK.
-  private static let markLength = 16
-  private static let greatestSize = 256 * 1024
+  static let markLength = 16
 
   /// The id of this computer's credential.
   public let credential: String
@@ -50,33 +52,29 @@ public struct Fleet: Sendable, Equatable {
     }
   }
 
-  private static func name(of credential: String) -> String {
+  static func name(of credential: String) -> String {
     prefix + Digest.hexadecimal(Digest.sha256(Array(credential.utf8))).prefix(markLength)
   }
 
   static func path(in folder: String, credential: String) -> String { folder + "/" + name(of: credential) }
 
-  /// The fleet that is kept for the credential; nil if there is none, and this computer trusts the service.
+  /// What is kept for the credential; nil if this computer believes the service. It does so if no administrators have ever
+  /// signed for it, or if ``believeService(as:in:)`` says so. Another credential alone does not suffice.
   ///
   /// - Parameter folder: `state_dir/service`.
   public static func kept(in folder: String, credential: String) throws(FleetError) -> Fleet? {
-    let path = path(in: folder, credential: credential)
-    let bytes: [UInt8]
-    do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: greatestSize) } catch {
-      guard error.code == .missing else { throw .file(error) }
-      guard try !hasSignedList(in: folder, of: credential) else { throw .missing(path: path) }
-      return nil
+    if let note = try note(in: folder, of: credential) { return note.fleet }
+    guard try !hasSignedList(in: folder, of: credential) else {
+      throw .missing(path: path(in: folder, credential: credential))
     }
-    guard let json = try? JSON(parsing: bytes), json["credential"]?.string == credential,
-      let anchor = try? FleetAnchor(json["fleet"] ?? .null)
-    else { throw .damaged(path: path) }
-    return Fleet(credential: credential, anchor: anchor)
+    guard let other = try others(in: folder).first else { return nil }
+    throw .ofOtherCredential(path: path(in: folder, credential: other.credential))
   }
 
   /// Whether a list is kept that administrators signed for the credential.
   ///
-  /// - Throws: if that cannot be read.
-  private static func hasSignedList(in folder: String, of credential: String) throws(FleetError) -> Bool {
+  /// - Throws: where that cannot be seen.
+  static func hasSignedList(in folder: String, of credential: String) throws(FleetError) -> Bool {
     let path = SignedUsers.Place(folder: folder).phones
     var heading: ListHeading?
     do {
@@ -92,11 +90,7 @@ public struct Fleet: Sendable, Equatable {
     return heading.credential == credential
   }
 
-  private var bytes: [UInt8] {
-    JSON.object(["credential": .string(credential), "fleet": anchor.json]).encoded() + [UInt8(ascii: "\n")]
-  }
-
-  /// Writes the file whole or not at all. Others may read it, because it has only public keys.
+  /// Whole or not at all. Others may read it: it has public keys.
   ///
   /// - Parameter state: the folder that outlives a restart of the computer.
   /// - Returns: what is kept now. A later set of the same fleet stays.
@@ -110,29 +104,8 @@ public struct Fleet: Sendable, Equatable {
     {
       return kept
     }
-    try AtomicFile.write(bytes, to: path, mode: 0o644)
+    try AtomicFile.write(FleetNote(credential: credential, fleet: self).bytes, to: path, mode: 0o644)
     return self
-  }
-
-  /// Removes the files of other credentials than these. Does not make the folder.
-  public static func forget(except credentials: [String], in state: RunFolder) throws(FileError) {
-    let folder = state.path + "/service"
-    guard let entries = opendir(folder) else {
-      guard errno == ENOENT else { throw FileError(.system(errno), path: folder) }
-      return
-    }
-    defer { closedir(entries) }
-    let own = credentials.map(name)
-    while let entry = readdir(entries) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard name.hasPrefix(prefix), !own.contains(where: name.hasPrefix) else { continue }
-      guard unlink(folder + "/" + name) == 0 || errno == ENOENT else {
-        throw FileError(.system(errno), path: folder + "/" + name)
-      }
-    }
   }
 }
 
