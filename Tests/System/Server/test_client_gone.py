@@ -28,7 +28,7 @@ class Gone(unittest.TestCase):
 
     @contextlib.contextmanager
     def busy(self):
-        """Nobody else can change the database meanwhile."""
+        """Keeps the database from being changed by others meanwhile."""
         with contextlib.closing(sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=30)) as database:
             database.execute("BEGIN IMMEDIATE")
             yield
