@@ -52,7 +52,7 @@ public struct PostgreSQLAddress: Equatable, Sendable {
   /// The client's side of ``PostgreSQLBounds``: the address cannot change it.
   private static let bounds = [
     "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
-    // Milliseconds.
+    // In milliseconds; the keepalive times are in seconds.
     "tcp_user_timeout": "10000",
     "client_encoding": "UTF8",
     "fallback_application_name": "iampass-server",

@@ -13,7 +13,7 @@ import WorkerLink
 public final class InProcessTransport: HTTPTransport {
   /// In bytes: a longer reply is refused.
   private static let greatestReply = 64 * 1_024
-  /// In seconds.
+  /// The longest time to connect, in seconds.
   private static let connectTime: Int64 = 10
 
   private let server: ServerURL

@@ -6,7 +6,7 @@ extension TransportError {
   ///
   /// - Parameter connectErrors: those of errno(3), in their order. Without any, no address was tried.
   package init(connectErrors: [Int32]) {
-    // Without an IPv6 address of its own, a computer fails like this. That says nothing of the others.
+    // Without an IPv6 address of its own, a computer fails like this. It does not show whether the others fail.
     let telling = connectErrors.filter { $0 != EAFNOSUPPORT }
     let counted = telling.isEmpty ? connectErrors : telling
     guard let error = counted.first(where: { Code(connectError: $0) == .workerFailed }) ?? counted.last else {

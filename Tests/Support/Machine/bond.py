@@ -7,7 +7,7 @@ import dbus.mainloop.glib
 import dbus.service
 from gi.repository import GLib
 
-#: Seconds.
+#: The longest time to pair, in seconds.
 PATIENCE = 60
 BLUEZ, ADAPTER, DEVICE = "org.bluez", "org.bluez.Adapter1", "org.bluez.Device1"
 

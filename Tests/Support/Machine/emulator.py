@@ -12,7 +12,7 @@ import time
 from pexpect import fdpexpect
 
 HERE = pathlib.Path(__file__).resolve().parent
-#: Seconds.
+#: The longest time of a command, in seconds.
 PATIENCE = 120
 STARTER = """[Unit]
 DefaultDependencies=no

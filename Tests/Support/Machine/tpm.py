@@ -7,7 +7,7 @@ import tempfile
 import time
 
 FIRMWARE = "/usr/share/ovmf/OVMF.fd"
-#: Seconds.
+#: The longest wait, in seconds.
 PATIENCE = 30
 
 

@@ -204,7 +204,7 @@ class Second(KeyCase):
 
 
 class Trial(KeyCase):
-    """What the phone approves before the key proves nothing of the key."""
+    """An approval before the key was touched does not prove that the key works."""
 
     def test_an_approval_before_the_key_ends_no_trial(self):
         machine.phone("approve")

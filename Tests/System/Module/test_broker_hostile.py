@@ -21,7 +21,7 @@ GREATEST_COUNT = 5
 #: As if Enter had been pressed.
 ASK = request_for(ENROLLED, flags=FOLLOWS | AGREED)
 PATIENCE = 300
-#: Seconds.
+#: The pause while the broker is busy, in seconds.
 BUSY_PAUSE = 0.005
 
 

@@ -26,7 +26,7 @@ def has_landlock():
 
 
 def refuse_by_seccomp(*names):
-    """As a container does whose manager knows nothing of these."""
+    """As in a container whose manager does not know these calls."""
     seccomp = ctypes.CDLL("libseccomp.so.2")
     seccomp.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(seccomp.seccomp_init(0x7FFF0000))

@@ -7,7 +7,7 @@ import unittest
 
 from Support.Runner.plan import PROJECT
 
-#: Seconds.
+#: The longest wait, in seconds.
 PATIENCE = 60
 
 

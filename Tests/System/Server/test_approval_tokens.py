@@ -1,4 +1,4 @@
-"""Approval tokens of the real service, verified by PyJWT and Authlib, which know nothing of it but its published keys."""
+"""Approval tokens of the real service, verified by PyJWT and Authlib, which know only its published keys."""
 
 import json
 import unittest

@@ -30,7 +30,7 @@ import Testing
     #expect(!screen(helperIsThere: false).works)
   }
 
-  /// A reply to the unsigned call alone says nothing of this computer.
+  /// A reply to the unsigned call does not show whether the service accepts this computer.
   @Test func aServiceThatDoesNotSayThatItAcceptsThisComputerDoesNotWork() {
     #expect(!screen(service: []).works)
     #expect(!screen(service: [Finding(.ok, .network, "https://h answers over TLS (6 ms)")]).works)

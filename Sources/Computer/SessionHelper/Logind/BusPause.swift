@@ -3,7 +3,7 @@ import IAMPASSClient
 
 /// When the helper connects to a lost bus again: after 250 ms, then after twice as long each time, up to 30 s.
 struct BusPause {
-  /// In milliseconds.
+  /// The first pause, in milliseconds.
   static let shortest: Int64 = 250
   static let longest: Int64 = 30_000
 

@@ -5,7 +5,7 @@ const { base, base64, base64url, canonicalBytes, fromBase64url, sha256 } = globa
 
 /** What begins the part of a link that browsers do not send. */
 const fragment = "#pin=";
-/** Bytes. */
+/** The length of a link's secret, in bytes. */
 const secretSize = 16;
 
 /** The secrets of the links that registered a phone in this visit, by the phone's id. They are kept nowhere else. */

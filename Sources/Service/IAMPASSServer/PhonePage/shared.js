@@ -187,7 +187,7 @@ globalThis.iampass = (() => {
 
   const ask = async (...words) => (await askFor(...words)).json();
 
-  /** Bytes. */
+  /** The length of a challenge, in bytes. */
   const challengeSize = 32;
 
   /** The request's challenge as a member of the statement, if it has one. Throws for anything that is not a challenge. */
