@@ -60,18 +60,18 @@ def _slow(world, database):
 
 async def _measure_starts(report, services):
     for count, asked in zip((1, 2), LEAST_STARTS):
-        phones = await _registered(services[0], f"starter-{count}", COUNT)
+        phones = await registered(services[0], f"starter-{count}", COUNT)
         rate = await _rate(phones, services[:count], Phone.start)
         report.add(f"starts a second, {'one server' if count == 1 else 'two servers'}", [rate], "1/s", least=asked)
 
 
 async def _measure_sign_ins(report, service, name, asked):
-    phones = await _registered(service, "user-of-" + name.replace(" ", "-"), COUNT)
+    phones = await registered(service, "user-of-" + name.replace(" ", "-"), COUNT)
     rate = await _rate(phones, [service], Phone.sign_in_again)
     report.add(f"sign-ins a second, {name}", [rate], "1/s", least=asked)
 
 
-async def _registered(service, name, count):
+async def registered(service, name, count):
     phones = [Phone(service, number, name) for number in range(count)]
     async with Connection(service) as connection:
         for start in range(0, count, BATCH):

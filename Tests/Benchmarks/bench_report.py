@@ -12,6 +12,16 @@ import subprocess
 SEEN, ASKED = "#0072b2", "#d55e00"
 
 STAND_IN, INSTALLED = "a stand-in approves at once, as installed: ", "pam_iampass, as installed: "
+#: What is asked on each engine under a company's load.
+LOAD_FIGURES = (
+    ("status beside a stranger by undisturbed", "", 3, "median, beside the stranger by undisturbed"),
+    ("the same, p99", "", 3, "99th percentile, beside the stranger by undisturbed"),
+    ("start while 5,000 users are added, p99", "ms", 200, "a start beside them: 99th percentile"),
+    ("a session's end with 20,000 live, p99", "ms", 10, "20 of them end: the request that ends one: 99th percentile"),
+    ("status beside that, p99", "ms", 10, "a signed status beside the ends: 99th percentile"),
+    ("50,000 overdue: to the last end", "s", 60, "50,000 overdue at a server's start: to the last end"),
+    ("start beside that, p99", "ms", 100, "a start beside the ends: 99th percentile"),
+)
 #: Each figure of the summary: its label and unit, what is asked and which way, and the line, or two whose ratio it is.
 ASKED_FIGURES = (
     ("signed status requests as a share of fixed texts, SQLite", "", 0.55, "least",
@@ -40,6 +50,8 @@ ASKED_FIGURES = (
      [("PostgreSQL, two servers", "of them not to PAM_SUCCESS")]),
     ("a move of 100,000 users: nobody could write for", "s", 5, "asked",
      [("A move of 100,000 users", "to PostgreSQL: nobody could write for")]),
+    *((f"{engine}, {label}", unit, asked, "asked", [(f"A company's load on {engine}", line)])
+      for engine in ("SQLite", "PostgreSQL") for label, unit, asked, line in LOAD_FIGURES),
 )
 
 

@@ -1,8 +1,8 @@
 """packaging/bench: measures a whole sign-in, and what the background helper costs.
 
-usage: packaging/bench [--part sign-in|offline|helper|server|scale|fleet|desktop|presence|all[,…]] [--runs N]
-                       [--sessions N] [--phones N] [--sign-ins N] [--users N] [--computers N] [--seconds N]
-                       [--built FOLDER] [--save]
+usage: packaging/bench [--part sign-in|offline|helper|server|scale|load|fleet|desktop|presence|all[,…]] [--runs N]
+                       [--sessions N] [--phones N] [--sign-ins N] [--users N] [--overdue N] [--computers N]
+                       [--seconds N] [--built FOLDER] [--save]
 
 sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit and pam_unix: by the real service and a
           phone, and by a stand-in that approves at once
@@ -15,6 +15,9 @@ server    signed status requests a second over 50 connections, beside a fixed te
 scale     on PostgreSQL: signed status requests of one server; starts a second of one server and of two; sign-ins a
           second at a socket and over a network; from a phone's leaving at one server to the reply that waits at
           another; sign-ins while one of two servers is killed every five seconds; a move of --users users
+load      on SQLite, and on PostgreSQL at a socket: a signed status beside 5,000 unsigned requests a second of one stranger;
+          starts while 5,000 users are added, on PostgreSQL at another server; statuses while 20 of 20,000 live sessions
+          end; --overdue sessions that are overdue when a server starts, and the starts beside their ends
 fleet     joins, one by one and many at once; the list of users of --computers computers that hold a request each: its
           size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor time; the console's pages with
           thousands of users, computers and sessions; apart from `all`
@@ -23,7 +26,8 @@ desktop   on booted hosts: from the service's word that the phone left to locked
 presence  what the probe for phones by Bluetooth costs, in a virtual machine with virtual controllers; apart from `all`
 
 Beside each figure stands what is asked of it, where something is. The last part has what was asked for, made of the run's
-other lines: `--part server,scale,sign-in` has all of it, in some minutes. --save writes Tests/Benchmarks/BENCHMARKS.md and its plots.
+other lines: `--part server,scale,load,sign-in` has all of it, in some minutes. --save writes
+Tests/Benchmarks/BENCHMARKS.md and its plots.
 
 Run as root after packaging/build-product. It runs in a mount namespace of its own with a PAM folder of its own, with
 the real service on loopback and `iampass-phone watch --answer approve` as the phone; the machine is left as it was.
@@ -42,7 +46,7 @@ PROJECT = TESTS.parent
 PACKAGING = PROJECT / "packaging"
 INSIDE = "IAMPASS_BENCH_INSIDE"
 FLEET_USERS = 5_000
-PARTS, APART = ("sign-in", "offline", "helper", "server", "scale"), ("fleet", "desktop", "presence")
+PARTS, APART = ("sign-in", "offline", "helper", "server", "scale", "load"), ("fleet", "desktop", "presence")
 
 
 def parse():
@@ -52,6 +56,7 @@ def parse():
     options.add_argument("--phones", type=int, default=5_000, help="phones, and held requests, of the server (5000)")
     options.add_argument("--sign-ins", type=int, default=1_000, help="sign-ins while servers are killed (1000)")
     options.add_argument("--users", type=int, default=100_000, help="users that are moved to another database (100000)")
+    options.add_argument("--overdue", type=int, default=50_000, help="sessions that are overdue at once (50000)")
     options.add_argument("--computers", type=int, default=500, help="computers of the fleet, which has 5000 users (500)")
     options.add_argument("--seconds", type=int, default=60, help="how long the helper is looked at (60)")
     options.add_argument("--runs", type=int, default=40, help="runs of each case (40)")
@@ -104,6 +109,10 @@ def main():
         install("wrk", "python3-h2", "python3-cryptography")
         from bench_scale import measure_scale
         measure_scale(report, max(200, options.runs), options.sign_ins, options.users)
+    if "load" in options.part:
+        install("wrk", "python3-cryptography", "python3-h2")
+        from bench_load import measure_load
+        measure_load(report, options.overdue)
     if "fleet" in options.part:
         measure_fleet(report, options)
     if "desktop" in options.part:

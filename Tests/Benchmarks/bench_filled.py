@@ -1,0 +1,121 @@
+"""A service of packaging/bench whose database is filled with copies of a session, on SQLite and on PostgreSQL."""
+
+import contextlib
+import sqlite3
+
+from bench_phones import Service
+from Support.Service.server import ServerWorld
+from Support.Service.two_servers import TwoServers
+
+#: What a copy has of its own, and what it has of the session.
+OF_ITS_OWN = "id, token, started_at, approved_at, collected_at, delivered_at, duration"
+OF_THE_SESSION = "secret, application, source, context, answer_nonce, status, delivered, reply_secret, method"
+
+
+class Filled:
+    #: How the names of the users begin that are added, and that have the copies.
+    USERS = "u"
+
+    @staticmethod
+    def id(number):
+        return f"a{number:031x}"
+
+    @staticmethod
+    def token(number):
+        return f"b{number:031x}"
+
+    def close(self):
+        self.world.close()
+
+    def copy_session(self, name, count, approved_at, duration):
+        """Copies an active session, in turn for each of the added users."""
+        self.change(f"""
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1}),
+              owner (owner, place) AS (
+                SELECT id, row_number() OVER (ORDER BY id) - 1 FROM {self.user_table} WHERE name LIKE '{self.USERS}%-%'),
+              owners (many) AS (SELECT count(*) FROM owner)
+            INSERT INTO session ({OF_ITS_OWN}, {self.user_column}, {OF_THE_SESSION})
+            SELECT 'a' || {self.hex}, 'b' || {self.hex}, {approved_at}, {approved_at}, {approved_at}, {approved_at}, {duration},
+              owner, {OF_THE_SESSION}
+            FROM n CROSS JOIN owners JOIN owner ON place = i % many CROSS JOIN session WHERE session.id = '{name}'
+            """, "ANALYZE")
+
+    def set_ends(self, first, moments, duration):
+        """Has the copies from this number on end at these moments."""
+        self.change(*(
+            f"UPDATE session SET approved_at = {moment - duration * 1_000} WHERE id = '{self.id(number)}'"
+            for number, moment in enumerate(moments, start=first)))
+
+    def forget_others(self, name):
+        self.change(f"DELETE FROM session WHERE id <> '{name}'")
+
+    def has_live_copy(self):
+        return bool(self.ask(
+            f"SELECT 1 FROM session WHERE ended_at IS NULL AND id BETWEEN '{self.id(0)}' AND '{self.id(16**7)}' LIMIT 1"))
+
+
+class OnSQLite(Filled):
+    name, elsewhere = "SQLite", ""
+    user_table, user_column, hex = "user", "user", "printf('%031x', i)"
+
+    def __init__(self):
+        self.world = ServerWorld()
+        self.world.serve_alone("--log-level", "notice")
+
+    def services(self):
+        return [Service(self.world)]
+
+    def stop(self):
+        self.world.server.stop()
+
+    def begin(self):
+        self.world.restart_server("--log-level", "notice")
+        return Service(self.world)
+
+    def change(self, *statements):
+        with self._database() as database, database:
+            for statement in statements:
+                database.execute(statement)
+
+    def ask(self, question):
+        with self._database() as database:
+            return database.execute(question).fetchall()
+
+    def _database(self):
+        return contextlib.closing(sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=60))
+
+
+class OnPostgreSQL(Filled):
+    """By two servers, of which one is asked to add what the other one starts beside."""
+
+    name, elsewhere = "PostgreSQL at a socket", ", at another server"
+    user_table, user_column, hex = "app_user", "user_id", "lpad(to_hex(i), 31, '0')"
+
+    def __init__(self):
+        self.world = TwoServers()
+        self.world.serve_twice(servers=2)
+
+    def services(self):
+        return [self._service(number) for number in (0, 1)]
+
+    def _service(self, number):
+        self.world.at(number)
+        return Service(self.world)
+
+    def stop(self):
+        for server, _, _ in self.world.servers:
+            server.stop()
+
+    def begin(self):
+        self.world.servers = [self.world.served()]
+        return self._service(0)
+
+    def change(self, *statements):
+        # What the triggers write of each row takes longer than all else.
+        self.world.postgresql.sql("; ".join(("SET session_replication_role = replica", *statements)))
+
+    def ask(self, question):
+        return self.world.postgresql.sql(question)
+
+
+ENGINES = (OnSQLite, OnPostgreSQL)
