@@ -17,8 +17,9 @@ struct ServiceChannel: ServerChildChannel {
   private static let mostStreams = 256
   /// The most streams that a client may reset within 30 seconds. More end its connection (CVE-2023-44487). Chromium
   /// resets the stream of each reply 304, even if it has ended, and the phone's page asks for thirty files. With NIO's
-  /// own 200, the connection of a user who loads the page seven times would end.
-  private static let mostResets = 2_000
+  /// own 200, the connection of a user who loads the page seven times would end. Each connection has memory for as many
+  /// times of day from its start.
+  private static let mostResets = 600
 
   enum Negotiated: Sendable {
     case http1(HTTP1Channel.Value)
