@@ -71,7 +71,16 @@ class SetupWorld:
         return [program("iampass-server"), *command.split(), *words, *no_start, *self.places]
 
     def setup(self, *words, **options):
-        return self.command("setup", *words, **options)
+        """Without a terminal, and with a file of its own for a recovery key."""
+        return self.command("setup", "--recovery-key-file", self.path("recovery-key"), *words, **options)
+
+    def server(self, *words):
+        return run(program("iampass-server"), *words, "--data", self.path("data"))
+
+    def register(self, told, state):
+        """A phone, by the first link in what a command told."""
+        link = re.search(rf"{self.url}/register/\S+", told)[0]
+        run(program("iampass-phone"), "register", link, "--force", "--state", self.path(state), "--ca", self.authority)
 
     def renew(self, *words):
         return self.command("certificate renew", *words)

@@ -1,8 +1,11 @@
 """`iampass-server setup`, asked at a terminal."""
 
+import re
+import subprocess
 import unittest
 
 from setup_world import INTERRUPTED, SetupCase
+from Support.Service.world import program
 
 NAME = "Public name of the service, such as iampass.example.org: "
 SOURCE = "Certificate: of an own authority (o), from files (f), certbot's (c) [o]: "
@@ -38,6 +41,26 @@ class AtATerminal(SetupCase):
         self.assertEqual(set(self.world.applications()), {"office", "administrators"})
         self.world.serve()
         self.assertEqual(self.world.get("/healthz"), 200)
+
+    def test_one_administrators_recovery_key_is_shown_once(self):
+        done = self.set_up(*self.world.usual, "--administrator", "alice")
+        self.world.serve()
+        self.world.register(done.stdout, "phone.json")
+        for is_first in (True, False):
+            child = self.world.terminal("--administrator", "alice")
+            self.answered(child, ((AGREE, "y"),))
+            self.assertEqual(self.world.finish(child), 0, child.screen.getvalue())
+            shown = child.screen.getvalue().replace("\r\n", "\n")
+            self.assertEqual("The recovery key counts from now on." in shown, is_first, shown)
+            self.assertEqual("IRK1" in shown, is_first)
+            if is_first:
+                key, words = re.search(r"shown this one time:\n  (IRK1\S+)\n.* names it as: ([\w ]+)\n", shown).groups()
+        self.assertIn(f"recovery key  {words}\n", self.world.server("administrator", "list"))
+        self.world.register(self.world.server("administrator", "link", "alice", "--lost"), "new.json")
+        said = subprocess.run(
+            [program("iampass-server"), "administrator", "sign", "--recovery-key", "-", "--yes", "--data", self.world.path("data")],
+            input=key + "\n", capture_output=True, text=True, check=True).stdout  # fmt: skip
+        self.assertIn("number 2", said)
 
     def test_a_small_window_has_the_link_alone(self):
         child = self.answered(self.asked(rows=20), USUAL)

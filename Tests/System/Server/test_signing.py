@@ -131,6 +131,21 @@ class Signing(unittest.TestCase):
         self.assertEqual(refused.returncode, UNAVAILABLE)
         self.assertIn("did not ask", refused.stderr)
 
+    def test_6_it_begins_again_with_a_recovery_key(self):
+        path = world.path("first")
+        refused = world.command("administrator", "start-signing", "--recovery-key-file", path)
+        self.assertEqual((refused.returncode, os.path.exists(path)), (DATA, False))
+        said = told("administrator", "start-signing", "--again", "--recovery-key-file", path)
+        self.assertRegex(said, r"(?s)number 1:.*\n  recovery key  \w+.*\nThe recovery key counts from now on\.\n\Z")
+        self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
+        self.assertNotIn("IRK1", said)
+        child = pexpect.spawn(
+            program("iampass-server"), ["administrator", "start-signing", "--again", "--recovery-key", "--data", world.path("data")],
+            timeout=PATIENCE, encoding="utf-8", dimensions=(40, 120))  # fmt: skip
+        child.expect(r"shown this one time:\s+IRK1\S+")
+        child.expect_exact("The recovery key counts from now on.")
+        child.expect(pexpect.EOF)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -20,7 +20,35 @@ import Testing
     let storage = fixture.service.storage
     _ = try await TestPhone.administrator(in: fixture, "bo", .helpdesk)
     _ = try await storage.addAdministrator("ada", role: .admin, at: fixture.clock.now)
+    #expect(try await storage.firstSigners(replacing: false) == [])
     #expect(try await storage.createAdministratorSet(replacing: false, at: fixture.clock.now) == .noPhone)
+    let key = try RecoveryKey.generate().publicKey
+    let outcome = try await storage.createAdministratorSet(
+      replacing: false, recovery: .replace(key), at: fixture.clock.now)
+    #expect(outcome == .noPhone)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aRecoveryKeyOfTheFirstSetReplacesTheOnlyPhone(_ engine: StorageEngine) async throws {
+    let office = try await SigningOffice(engine, starts: false)
+    let key = try RecoveryKey.generate()
+    #expect(try await office.operators.firstSigners(replacing: false) == ["ada"])
+    guard
+      case .made(let set) = try await office.operators.createAdministratorSet(
+        replacing: false, recovery: .replace(key.publicKey), at: office.now)
+    else { throw StorageRoom.NotStarted() }
+    #expect(set.number == 1 && set.phones.count == 1 && set.recoveryKey(key.publicKey) == "recovery")
+    #expect(try await office.operators.firstSigners(replacing: false) == [])
+    #expect(try await office.operators.firstSigners(replacing: true) == ["ada"])
+    guard
+      case .code(let code) = try await office.storage.invitation(
+        ofAdministrator: "ada", isLost: true, at: office.now)
+    else { throw StorageRoom.NotStarted() }
+    #expect(try await TestPhone.register(in: office.fixture, code: code).status == 200)
+    let next = try #require(try await office.operators.nextAdministratorSet(.keep)).set
+    #expect(next.recoveryKey(key.publicKey) == "recovery" && next.phones != set.phones)
+    let proof = try key.proof(of: next)
+    #expect(try await office.operators.keepAdministratorSet(next, proof, at: office.now) == nil)
   }
 
   @Test func anotherFirstSetForgetsWhatWasSigned() async throws {

@@ -4,9 +4,6 @@ import IAMPASSProtocol
 
 /// The service's applications, read as its own user: root does not open a database that others can write.
 struct ServiceApplications {
-  /// The longest wait in seconds. A large database is opened in less.
-  private static let patience: Int64 = 60
-
   /// The names of all applications, the service's own included.
   let names: Set<String>
   /// Whether there is an application for computers.
@@ -15,12 +12,12 @@ struct ServiceApplications {
   /// - Parameter data: the data folder, which may not exist yet.
   init(data: String) throws(CommandProblem) {
     let list = ["application", "list", "--json", "--data", data]
-    var done = try Self.run(list)
-    // A killed setup leaves an incomplete database, and an update of the package leaves one of the previous version.
+    var done = try OwnCommand.run(list)
+    // A setup that was killed leaves a database half made, and an update of the package one of the version before.
     if done.status == EX_CONFIG {
-      let migrated = try Self.run(["database", "migrate", "--data", data])
+      let migrated = try OwnCommand.run(["database", "migrate", "--data", data])
       guard migrated.status == 0 else { throw CommandProblem(ofCommand: migrated) }
-      done = try Self.run(list)
+      done = try OwnCommand.run(list)
     }
     guard done.status != EX_NOINPUT else {
       names = []
@@ -38,21 +35,7 @@ struct ServiceApplications {
   /// - Returns: why the service did not accept it; nil if it did.
   /// - Throws: if that is not known. The service may have the application.
   static func take(_ name: String, id: String, secret: String, data: String) throws(CommandProblem) -> CommandProblem? {
-    let done = try run(["application", "take", "--data", data, "--", name], input: "\(id)\n\(secret)\n")
+    let done = try OwnCommand.run(["application", "take", "--data", data, "--", name], input: "\(id)\n\(secret)\n")
     return done.status == 0 ? nil : CommandProblem(ofCommand: done)
-  }
-
-  /// Runs this program again, which becomes the data folder's owner.
-  private static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
-    guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
-    defer { free(program) }
-    let command = [String(cString: program)] + words
-    let wait = SetupWait("until the service's database has answered", seconds: patience)
-    let done = Program.run(command, input: Array(input.utf8), seconds: patience, whileTrue: wait.goesOn)
-    try wait.check()
-    guard let done else {
-      throw .commandFails(words.joined(separator: " "))
-    }
-    return done
   }
 }

@@ -21,6 +21,12 @@ struct DatabaseOptions: ParsableArguments {
     }
   }
 
+  /// As they were given, for another command.
+  var words: [String] {
+    if let data { return ["--data", data] }
+    return database.map { ["--database", $0] } ?? []
+  }
+
   /// The database of a service, if its form is this program's.
   func existing() throws -> any OperatorStore {
     switch try found() {

@@ -14,6 +14,7 @@ struct AdministratorCommand: AsyncParsableCommand {
     subcommands: [
       AdministratorAdd.self, AdministratorSetRole.self, AdministratorList.self, AdministratorRemove.self,
       AdministratorLink.self, AdministratorStartSigning.self, AdministratorSign.self, AdministratorRecoveryKey.self,
+      AdministratorFirstSigners.self,
     ])
 }
 

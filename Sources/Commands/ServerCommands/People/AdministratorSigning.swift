@@ -20,11 +20,19 @@ struct AdministratorStartSigning: AsyncParsableCommand {
       joined by codes of an earlier set must join again.
       """)
   var again = false
+  @Flag(help: "Have a recovery key in it, too, which is shown this one time at a terminal, and is in a file otherwise.")
+  var recoveryKey = false
+  @OptionGroup var recoveryOptions: RecoveryKeyOptions
 
   func run() async throws {
     try await explaining {
+      let recovery = try self.recovery()
       let storage = try place.existing()
-      switch try await storage.createAdministratorSet(replacing: again, at: storage.now()) {
+      try recovery?.show { try Output.say($0) }
+      let outcome = try await storage.createAdministratorSet(
+        replacing: again, recovery: recovery?.wish ?? .keep, at: storage.now())
+      if case .made = outcome {} else if let recovery { Notice.tell(recovery.doesNotCount) }
+      switch outcome {
       case .exists:
         throw CommandProblem(
           message: "administrators' phones sign here already",
@@ -43,11 +51,20 @@ struct AdministratorStartSigning: AsyncParsableCommand {
               + "that refuses is registered again, and this begun again"
           )
         }
-        if set.phones.count == set.keys.count {
+        if let recovery {
+          try Output.say(recovery.counts)
+        } else {
           Notice.tell("make a recovery key, too: iampass-server administrator recovery-key")
         }
       }
     }
+  }
+
+  /// Nil if none is wanted, or if no set would be made.
+  private func recovery() throws -> FirstRecoveryKey? {
+    guard recoveryKey || recoveryOptions.recoveryKeyFile != nil else { return nil }
+    guard try FirstRecoveryKey.signerCount(replacing: again, in: place.words) > 0 else { return nil }
+    return try FirstRecoveryKey(recoveryOptions)
   }
 }
 

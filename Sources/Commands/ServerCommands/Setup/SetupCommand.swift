@@ -62,6 +62,8 @@ struct SetupCommand: AsyncParsableCommand {
   @Flag(help: "Write the files, and do not start the service.")
   var noStart = false
 
+  @OptionGroup var recovery: RecoveryKeyOptions
+
   @OptionGroup var places: SetupPlaces
 
   func validate() throws {

@@ -15,6 +15,7 @@ struct SetupWork {
   private let folder: SetupFolder
   private let answers: SetupAnswers
   private let makesAnotherAuthority: Bool
+  private let recoveryOptions: RecoveryKeyOptions
   private let unit: ServiceUnit?
   /// Whether the service ran before, or should have run.
   private let wasWanted: Bool
@@ -32,6 +33,7 @@ struct SetupWork {
     keptSettings = try places.settingsBytes()
     kept = try folder.keep()
     makesAnotherAuthority = command.newAuthority || folder.isChangingAuthority
+    recoveryOptions = command.recovery
     unit = command.starts ? ServiceUnit(name: places.unit) : nil
     wasWanted = unit?.isWanted ?? false
     if let unit, unit.hasOtherDatabase { throw .otherDatabase }
@@ -181,6 +183,7 @@ struct SetupWork {
     // This is done as root, who may read the certificate.
     let anchor = joinAnchor
     let change = try folder.openedChange()
+    let signing = try SetupSigning(answers, data: places.data, recoveryOptions)
     try ActingUser.become(ownerOf: places.data)
     let url = try ServerURL(ofOption: answers.publicURL)
     let console = try ServerURL(ofConsoleOption: answers.consoleURL)
@@ -189,7 +192,7 @@ struct SetupWork {
     try await storage.setServiceAddress(answers.consoleURL)
     try await storage.setPublicAddress(answers.publicURL)
     for name in answers.administrators { try await invite(name, storage, url) }
-    try await tellOfSigning(storage)
+    try await signing?.begin(storage)
     try await warnOfOne(storage)
     let code = try await storage.createConsoleLink(at: storage.now())
     Terminal.say("\nThe console, for one browser, within ten minutes:")
@@ -245,23 +248,7 @@ struct SetupWork {
     Terminal.say("  iampass-server join-code approve NAME --data \(places.data)")
   }
 
-  /// Prints how to sign lists: computers that join afterwards accept only users that an administrator's phone has
-  /// signed.
-  private func tellOfSigning(_ storage: SQLiteStorage) async throws {
-    guard !answers.administrators.isEmpty else { return }
-    switch try await storage.createAdministratorSet(replacing: false, at: storage.now()) {
-    case .exists: return
-    case .made:
-      Terminal.say("\nAdministrators' phones sign the lists of users from now on. A key on paper, if they get lost:")
-    case .noPhone:
-      Terminal.say("\nOnce the phones are registered, have them sign the lists of users, before computers join:")
-      Terminal.say("  iampass-server administrator start-signing --data \(places.data)")
-      Terminal.say("and make a key on paper, if they get lost:")
-    }
-    Terminal.say("  iampass-server administrator recovery-key --data \(places.data)")
-  }
-
-  /// Warns if there is only one administrator: if that phone is lost, no one could approve.
+  /// One lost phone must not leave nobody to approve.
   private func warnOfOne(_ storage: SQLiteStorage) async throws {
     let admins = try await storage.administrators().filter { $0.role == .admin }
     guard admins.count == 1, let only = admins.first else { return }

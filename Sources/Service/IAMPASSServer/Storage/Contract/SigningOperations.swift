@@ -5,14 +5,23 @@ import IAMPASSProtocol
 extension SigningRowsStore {
   func storedSets() async throws -> [StoredAdministratorSet] { try await seeSigning { try $0.sets(after: 0) } }
 
-  func makeFirstSet(replacing: Bool, at now: UnixTime) async throws -> FirstSetOutcome {
+  func makeFirstSet(
+    replacing: Bool, recovery: RecoveryWish, at now: UnixTime
+  ) async throws -> FirstSetOutcome {
     try await changeSigning { rows in
       guard try replacing || rows.lastSet() == nil else { return .exists }
-      let keys = try SigningWork(rows: rows).keys(after: nil, .keep)
+      let keys = try SigningWork(rows: rows).keys(after: nil, recovery)
       guard let set = AdministratorSet(number: 1, previous: [], keys: keys) else { return .noPhone }
       if replacing { try rows.forgetSigning() }
       try rows.add(StoredAdministratorSet(set: set, proof: nil, signer: "", madeAt: now))
       return .made(set)
+    }
+  }
+
+  func namesOfFirstSigners(replacing: Bool) async throws -> Set<String> {
+    try await seeSigning { rows in
+      guard try replacing || rows.lastSet() == nil else { return [] }
+      return Set(try SigningWork(rows: rows).keys(after: nil, .keep).map(\.name))
     }
   }
 

@@ -11,7 +11,13 @@ public protocol SigningStore: Sendable {
   /// Makes the first set of the administrators' phones that there are.
   ///
   /// - Parameter replacing: forgets every set and signed list there is; computers that have joined by them join again.
-  func createAdministratorSet(replacing: Bool, at now: UnixTime) async throws -> FirstSetOutcome
+  /// - Parameter recovery: whether a recovery key is in it, too.
+  func createAdministratorSet(
+    replacing: Bool, recovery: RecoveryWish, at now: UnixTime
+  ) async throws -> FirstSetOutcome
+
+  /// Whose phones would be in that set, by name; empty if it would not be made.
+  func firstSigners(replacing: Bool) async throws -> Set<String>
 
   /// What is not signed at this moment.
   func signingState() async throws -> SigningState
@@ -36,4 +42,11 @@ public protocol SigningStore: Sendable {
   func keepAdministratorSet(
     _ set: AdministratorSet, _ proof: DocumentProof, at now: UnixTime
   ) async throws -> DocumentOutcome?
+}
+
+extension SigningStore {
+  /// Makes the first set, of phones alone.
+  public func createAdministratorSet(replacing: Bool, at now: UnixTime) async throws -> FirstSetOutcome {
+    try await createAdministratorSet(replacing: replacing, recovery: .keep, at: now)
+  }
 }

@@ -32,8 +32,14 @@ extension StorageEngine {
 
   public func administratorSets() async throws -> [StoredAdministratorSet] { try await signing.storedSets() }
 
-  public func createAdministratorSet(replacing: Bool, at now: UnixTime) async throws -> FirstSetOutcome {
-    try await signing.makeFirstSet(replacing: replacing, at: now)
+  public func createAdministratorSet(
+    replacing: Bool, recovery: RecoveryWish, at now: UnixTime
+  ) async throws -> FirstSetOutcome {
+    try await signing.makeFirstSet(replacing: replacing, recovery: recovery, at: now)
+  }
+
+  public func firstSigners(replacing: Bool) async throws -> Set<String> {
+    try await signing.namesOfFirstSigners(replacing: replacing)
   }
 
   public func signingState() async throws -> SigningState { try await signing.stateOfSigning() }

@@ -1,0 +1,21 @@
+import CommandSupport
+import Glibc
+
+/// This program again, which becomes the data directory's owner: root does not open a database that others can write.
+enum OwnCommand {
+  /// Seconds; a large database is opened in less.
+  private static let patience: Int64 = 60
+
+  static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
+    guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
+    defer { free(program) }
+    let command = [String(cString: program)] + words
+    let wait = SetupWait("until the service's database has answered", seconds: patience)
+    let done = Program.run(command, input: Array(input.utf8), seconds: patience, whileTrue: wait.goesOn)
+    try wait.check()
+    guard let done else {
+      throw .commandFails(words.joined(separator: " "))
+    }
+    return done
+  }
+}
