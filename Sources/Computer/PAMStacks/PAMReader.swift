@@ -1,3 +1,5 @@
+import Glibc
+import HostState
 import HostSystem
 
 /// One line of a PAM file, or a line that takes its place.
@@ -75,21 +77,40 @@ public struct PAMReader {
 
   private let folder: String
   private let read: (String) -> [UInt8]?
+  private let isInstalled: (String) -> Bool
 
-  /// - Parameter read: gives a file's bytes by its path; nil if the file is missing.
-  public init(folder: String, read: @escaping (String) -> [UInt8]? = PAMReader.readFile) {
+  /// - Parameters:
+  ///   - read: a file's bytes by its path; nil where it is not there.
+  ///   - isInstalled: whether a locker is there, by its program's name.
+  public init(
+    folder: String, read: @escaping (String) -> [UInt8]? = PAMReader.readFile,
+    isInstalled: @escaping (String) -> Bool = PAMReader.isInstalled
+  ) {
     self.folder = folder
     self.read = read
+    self.isInstalled = isInstalled
   }
+
+  /// Whether the program is there, as a package of Debian's brings it.
+  public static func isInstalled(_ program: String) -> Bool { access("/usr/bin/\(program)", X_OK) == 0 }
 
   public static func readFile(_ path: String) -> [UInt8]? { ProcessFile.read(path, limit: greatestSize) }
 
-  /// Whether the service has its own file.
-  public func has(_ service: String) -> Bool { read(path(of: service)) != nil }
+  /// Whether the service has a file to go by.
+  public func has(_ service: String) -> Bool { read(path(of: fileName(of: service))) != nil }
+
+  /// The name of the file that the service goes by. A locker that is installed without a file of its own goes by the one
+  /// of ``ServiceRow/asksAs``.
+  public func fileName(of service: String) -> String {
+    guard let other = ServiceTable.row(service)?.asksAs, read(path(of: service)) == nil, isInstalled(service),
+      read(path(of: other)) != nil
+    else { return service }
+    return other
+  }
 
   /// The stack of a service for `auth`, `session` and so on.
   public func stack(_ kind: String, of service: String) throws(PAMFileError) -> [PAMEntry] {
-    try entries(of: service, kind: kind, depth: 0)
+    try entries(of: fileName(of: service), kind: kind, depth: 0)
   }
 
   /// The names that are services. A file that is included by another does not count.

@@ -14,6 +14,7 @@
 #include <grp.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/inotify.h>
@@ -52,6 +53,13 @@ static inline const void *iampass_find(const void *bytes, size_t count, const vo
   return memmem(bytes, count, key, length);
 }
 
+/// Whether the process has the rights of its user alone, who is not root: it was not begun with more (AT_SECURE,
+/// getauxval(3)), and cannot become another.
+static inline int iampass_is_users_own(void) {
+  uid_t real, effective, saved;
+  if (getauxval(AT_SECURE) != 0 || getresuid(&real, &effective, &saved) != 0) return 0;
+  return effective != 0 && real == effective && saved == effective;
+}
 /// Whether the process ignores a signal. SIG_IGN is a macro, and sa_handler belongs to a union.
 static inline int iampass_ignores(int signal) {
   struct sigaction now;

@@ -308,6 +308,9 @@ def main():
         signal.signal(signal.SIGINT, lambda *_: None)
     if "uid" in scene:
         os.setresuid(*[scene["uid"]] * 3)
+    if "effective_uid" in scene:
+        # As a program of root's that has put its rights aside.
+        os.seteuid(scene["effective_uid"])
     if "real_uid" in scene:
         # As in a setuid program that this user began.
         os.setresuid(scene["real_uid"], 0, 0)

@@ -25,6 +25,19 @@ auth required pam_permit.so
 """
 
 
+#: Runs a command where one more program lies in /usr/bin, in a mount namespace that ends with the command.
+WITH_PROGRAM = """
+stage=$1 name=$2
+shift 2
+mount -t tmpfs tmpfs "$stage"
+mkdir "$stage/more" "$stage/work"
+printf '#!/bin/sh\\n' >"$stage/more/$name"
+chmod 755 "$stage/more" "$stage/more/$name"
+mount -t overlay overlay -o "lowerdir=/usr/bin,upperdir=$stage/more,workdir=$stage/work" /usr/bin
+exec "$@"
+"""
+
+
 class Answer:
     def __init__(self, done):
         self.code, self.out, self.err = done.returncode, done.stdout, done.stderr
@@ -34,13 +47,18 @@ class Answer:
 class ControlWorld(World):
     """iampassctl goes by this folder's configuration."""
 
-    def ctl(self, *words, configured=True, **options):
-        """Runs iampassctl without a terminal."""
+    def with_program(self, name):
+        """The words that run others on a computer that has one more program."""
+        os.makedirs(self.path("stage"), exist_ok=True)
+        return ["unshare", "--mount", "sh", "-ec", WITH_PROGRAM, "sh", self.path("stage"), name]
+
+    def ctl(self, *words, configured=True, before=(), **options):
+        """Runs iampassctl without a terminal; `before`: by these words."""
         environment = {"PATH": os.environ["PATH"], **options.pop("environment", {})}
         config = ["--config", self.path("iampass.conf")] if configured else []
         end = words.index("--") if "--" in words else len(words)
         done = subprocess.run(
-            [program("iampassctl"), *words[:end], *config, *words[end:]], capture_output=True, text=True, timeout=PATIENCE,
+            [*before, program("iampassctl"), *words[:end], *config, *words[end:]], capture_output=True, text=True, timeout=PATIENCE,
             stdin=subprocess.DEVNULL, env=environment, **options)
         answer = Answer(done)
         self.check_no_secret(answer.text)

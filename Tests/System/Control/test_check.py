@@ -41,20 +41,20 @@ class Check(unittest.TestCase):
             world.write(name, text, int(mode, 8))
             os.chown(world.path(name), 0, 0)
 
-    def check(self, *words):
+    def check(self, *words, **options):
         before = world.snapshot()
-        answer = world.ctl("check", "--pam-folder", world.path("pam.d"), *words)
+        answer = world.ctl("check", "--pam-folder", world.path("pam.d"), *words, **options)
         self.assertEqual(world.snapshot(), before, "check changes nothing")
         return answer
 
-    def findings(self, level=None):
-        answer = self.check("--json")
+    def findings(self, level=None, **options):
+        answer = self.check("--json", **options)
         found = json.loads(answer.out)
         self.assertEqual({"ok": 0, "warning": 1, "problem": 2}[found["result"]], answer.code)
         return [finding for finding in found["findings"] if level in (None, finding["level"])]
 
-    def assert_problem(self, pattern, hint=None, level="problem"):
-        found = [f for f in self.findings(level) if re.search(pattern, f["text"])]
+    def assert_problem(self, pattern, hint=None, level="problem", **options):
+        found = [f for f in self.findings(level, **options) if re.search(pattern, f["text"])]
         self.assertEqual(len(found), 1, f"{pattern} in {self.findings()}")
         if hint:
             self.assertRegex(found[0].get("hint", ""), hint)
@@ -232,6 +232,15 @@ class Check(unittest.TestCase):
         world.pam("login", lines="auth required pam_unix.so\n")
         world.configure(services="sudo login")
         self.assert_problem("login is in services, but its PAM stack", "enable", level="warning")
+
+    def test_an_installed_locker_without_a_file_is_judged_by_the_one_that_it_asks_as(self):
+        world.configure(services="sudo xsecurelock")
+        world.pam("common-auth", lines=COMMON)
+        self.assertNotIn("xsecurelock", self.check().text)
+        installed = {"before": world.with_program("xsecurelock")}
+        self.assert_problem("^xsecurelock: asks the phone ", level="ok", **installed)
+        world.pam("common-auth", lines="auth required pam_unix.so\n")
+        self.assert_problem("^xsecurelock is in services, but its PAM stack", "enable", level="warning", **installed)
 
     def test_a_second_factor_in_a_service_that_is_not_listed_is_a_problem(self):
         # A service for sign-ins, a forgotten one, a copy, and one that asks nobody.

@@ -1,5 +1,6 @@
 """`iampassctl login-test`: a real PAM transaction with the built module."""
 
+import glob
 import io
 import os
 import time
@@ -38,9 +39,10 @@ class LoginTest(unittest.TestCase):
         phone.wait_for("waiting for sign-ins")
         return phone
 
-    def start(self, *words, user=ENROLLED):
+    def start(self, *words, user=ENROLLED, before=()):
+        command = [*before, program("iampassctl"), "login-test", user, "--pam-folder", world.path("pam.d"), *words]
         child = pexpect.spawn(
-            program("iampassctl"), ["login-test", user, "--pam-folder", world.path("pam.d"), *words], timeout=60,
+            command[0], command[1:], timeout=60,
             encoding="utf-8", env={"PATH": os.environ["PATH"], "TERM": "dumb"}, dimensions=(40, 200))  # fmt: skip
         child.screen = io.StringIO()
         child.logfile_read = child.screen
@@ -113,6 +115,20 @@ class LoginTest(unittest.TestCase):
         code, screen = self.finish(self.start("--service", "nonsense"))
         self.assertEqual(code, 66)
         self.assertIn("pam.d/nonsense is missing", screen)
+
+    def test_a_locker_is_tried_by_the_stacks_of_the_file_that_it_asks_as(self):
+        world.settings["services"] = "xsecurelock"
+        world.configure()
+        world.pam("common-auth", lines="auth required MODULE\n")
+        # What a file does not have libpam takes from this one.
+        world.pam("other", lines="auth required pam_deny.so\n" + STACK.split("\n", 1)[1])
+        code, screen = self.finish(self.start("--service", "xsecurelock"))
+        self.assertEqual(code, 66, screen)
+        self.phone("approve")
+        code, screen = self.finish(self.start("--service", "xsecurelock", before=world.with_program("xsecurelock")))
+        self.assertEqual(code, 0, screen)
+        self.assertIn("signing daemon in through xsecurelock\n", screen)
+        self.assertEqual(glob.glob("/run/iampass-login-test.*"), [])
 
     def test_of_an_unknown_service_it_says_what_it_saw(self):
         row = "install -D -m 644 /dev/stdin /etc/iampass/services.d/home-grown.conf"

@@ -10,17 +10,11 @@ GREETERS = ("lightdm", "sddm", "greetd")
 LOCKERS = ("kde", "mate-screensaver", "xfce4-screensaver", "xsecurelock", "i3lock")
 #: A greeter shows all in the prompt.
 ASKS = r"asks +Password(, or Enter for phone)?: "
-#: Its package brings none.
-PAM_OF_XSECURELOCK = "@include common-auth\n@include common-account\n"
+PAM_OF_A_LOCKER = "@include common-auth\n@include common-account\n"
 
 
 class Known(DesktopCase):
     release = "13-greeters"
-
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.host.path("/etc/pam.d/xsecurelock").write_text(PAM_OF_XSECURELOCK)
 
     def test_enable_says_what_each_will_do(self):
         said = self.host.run("iampassctl", "enable", "--desktop").splitlines()
@@ -49,15 +43,20 @@ class Known(DesktopCase):
         self.assertEqual(len(complaints), 1, complaints)
         self.assertRegex(complaints[0], "mate-screensaver, xfce4-screensaver does not tell logind that the screen is locked")
         pam = self.host.path("/etc/pam.d/hyprlock")
-        pam.write_text(PAM_OF_XSECURELOCK)
+        pam.write_text(PAM_OF_A_LOCKER)
         self.addCleanup(pam.unlink)
         self.assertRegex(self.host.run("iampassctl", "check", check=False), "(?m)^warning +hyprlock was not tried: ")
 
-    def test_xsecurelock_as_debian_brings_it_is_named(self):
-        pam = self.host.path("/etc/pam.d/xsecurelock")
+    def test_debians_xsecurelock_asks_by_a_name_that_is_not_its_own(self):
+        """So its row says; without a file it is known all the same."""
+        self.assertFalse(self.host.path("/etc/pam.d/xsecurelock").exists())
+        self.assertIn(b"\0common-auth\0", self.host.path("/usr/libexec/xsecurelock/authproto_pam").read_bytes())
+
+    def test_a_locker_without_a_pam_file_is_named(self):
+        pam = self.host.path("/etc/pam.d/i3lock")
+        self.addCleanup(pam.write_text, pam.read_text())
         pam.unlink()
-        self.addCleanup(pam.write_text, PAM_OF_XSECURELOCK)
-        said = "xsecurelock is installed, but there is no /etc/pam.d/xsecurelock: it asks for the password only"
+        said = "i3lock is installed, but there is no /etc/pam.d/i3lock: it asks for the password only"
         self.assertRegex(self.host.run("iampassctl", "check", check=False), f"(?m)^warning +{said}$")
         self.assertIn(f"warning: {said}\n", self.host.run("sh", "-c", "iampassctl enable --desktop 2>&1"))
 

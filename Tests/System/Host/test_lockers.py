@@ -14,8 +14,10 @@ class Lockers:
 
     #: The command that returns once the screen is locked.
     command = ""
-    #: The name of its process, and its PAM service.
+    #: The name of its process, by which it is listed.
     name = ""
+    #: Its PAM service, if that is not its name.
+    asks_as = ""
     #: As a new application has them, where the locker shows none; at the others nobody reads them from the screen here.
     match_codes = "off"
     #: Where the password is taken after the phone was asked in vain: in the same conversation or in the next.
@@ -26,6 +28,10 @@ class Lockers:
     def process(self):
         """The kernel keeps 15 letters of a name."""
         return self.name[:15]
+
+    @property
+    def pam_service(self):
+        return self.asks_as or self.name
 
     @classmethod
     def setUpClass(cls):
@@ -59,15 +65,15 @@ class Lockers:
         `taken`: "same", if the conversation that has asked the phone takes it, "next", if another one does; by what
         their modules say.
         """
-        before = len(self.passwords(self.name))
+        before = len(self.passwords(self.pam_service))
         self.again_until(
             lambda: not self.is_locked(), lambda: self.type(password_of("alice")), "the password unlocks nothing")
-        self.assert_taken(self.name, before, taken)
+        self.assert_taken(self.pam_service, before, taken)
 
     def unlock_after_silence(self):
         if self.after_silence == "next":
             # What was typed for the phone is the answer to the password's question, too.
-            self.assert_eventually("the first conversation goes on", lambda: self.passwords(self.name) == ["refused"])
+            self.assert_eventually("the first conversation goes on", lambda: self.passwords(self.pam_service) == ["refused"])
         self.unlock_by_password(self.after_silence)
 
     def test_an_approval_unlocks(self):

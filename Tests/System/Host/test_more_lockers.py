@@ -6,8 +6,6 @@ import unittest
 import test_lockers
 from desktop_case import DesktopCase
 
-PAM = "@include common-auth\n@include common-account\n"
-
 
 class Asking(test_lockers.X11, test_lockers.Lockers):
     """A locker whose dialog, a process of its own, comes at the first key. That key is lost."""
@@ -31,15 +29,19 @@ class Asking(test_lockers.X11, test_lockers.Lockers):
 
 class Xsecurelock(Asking, DesktopCase):
     name = "xsecurelock"
+    # As Debian brings it, without a file of its own.
+    asks_as = "common-auth"
     dialog = "authproto_pam"
-    command = ("rm -f /tmp/is-locked; XSECURELOCK_PAM_SERVICE=xsecurelock XSECURELOCK_NO_COMPOSITE=1"
+    command = ("rm -f /tmp/is-locked; XSECURELOCK_NO_COMPOSITE=1"
                " XSECURELOCK_SAVER=saver_blank xsecurelock -- touch /tmp/is-locked &"
                " while ! [ -e /tmp/is-locked ]; do sleep 0.1; done")
 
-    @classmethod
-    def setUpClass(cls):
-        super().setUpClass()
-        cls.host.path("/etc/pam.d/xsecurelock").write_text(PAM)
+    def test_the_phone_shows_its_own_name(self):
+        with self.phone("deny") as phone:
+            self.press_enter()
+            self.assert_eventually("it is not denied", lambda: self.broker_lines("reason=denied on the phone"))
+            self.assertIn("xsecurelock (says the user's own program)", phone.printed)
+            self.unlock_by_password("next")
 
     def unlock_by_password(self, taken):
         if taken == "next":

@@ -78,6 +78,76 @@ class Lockers(BrokerCase):
         return world.server.count("answer=LOGGED_OUT")
 
 
+class AsksByAnotherName(BrokerCase):
+    """Debian's xsecurelock, whose PAM service is common-auth."""
+
+    def setUp(self):
+        super().setUp()
+        self.configure("swaylock polkit-1 xsecurelock")
+        world.pam("common-auth", "timeout=20s")
+        os.chmod(world.path("pam.d/common-auth"), 0o644)
+
+    def configure(self, services, **more):
+        world.configure(services=services, unlock_timeout="20s", send_context="yes", **more)
+
+    def ask(self, *answers, **scene):
+        return world.play("common-auth", **{"own": False, "answers": list(answers), "screen": None, **scene})
+
+    def assert_aside(self, **scene):
+        result = self.ask("", **scene)
+        self.assertEqual((result["codes"], result["texts"]), ([AUTHINFO_UNAVAIL], []))
+        return result
+
+    def test_a_users_locker_is_unlocked_under_its_own_name(self):
+        phone = self.phone("approve")
+        result = self.ask("", uid=UID)
+        self.assertEqual((result["codes"], result["texts"]), ([SUCCESS], [LINE, PROMPT, RINGING]))
+        self.broker.wait_for(f"approved user={ENROLLED} service=xsecurelock .* caller={UID}")
+        for line in (f"  user          {ENROLLED}", "  service       xsecurelock (says the user's own program)"):
+            self.assertIn(line, phone.lines)
+        self.assert_nothing_is_left()
+
+    def test_an_approval_opens_no_session(self):
+        self.phone("approve")
+        result = self.ask("", uid=UID, calls=("authenticate", "open_session", "close_session"))
+        self.assertEqual(result["codes"], [SUCCESS] * 3)
+        self.assert_nothing_is_left()
+
+    def test_after_a_denial_the_password_is_taken(self):
+        self.phone("deny")
+        result = self.ask("", "the-password", uid=UID, calls=("authenticate", "authenticate"))
+        self.assertEqual(result["codes"], [MAXTRIES, AUTHINFO_UNAVAIL])
+        self.assertIn("service=xsecurelock ", "\n".join(result["log"]))
+
+    def test_a_program_of_roots_does_not_count_as_a_locker(self):
+        phone = self.phone("approve")
+        # Nor does one that root began, or that can become root again.
+        for scene in ({}, {"real_uid": UID}, {"effective_uid": UID}):
+            with self.subTest(scene=scene):
+                self.assertNotIn("xsecurelock", "\n".join(self.assert_aside(**scene)["log"]))
+        self.assertEqual(phone.count("sign-in request"), 0)
+
+    def test_a_locker_that_is_not_listed_takes_the_password_silently(self):
+        self.configure("swaylock polkit-1")
+        self.assert_aside(uid=UID)
+
+    def test_without_a_broker_it_takes_the_password_silently(self):
+        self.broker.stop()
+        self.assert_aside(uid=UID)
+
+    def test_the_broker_answers_to_the_lockers_name_alone(self):
+        for uid in (UID, 0):
+            caller = self.connected(uid=uid)
+            caller.sendall(request_for(ENROLLED, service="common-auth"))
+            self.assertEqual(read_all(caller), ASIDE)
+
+    def test_a_name_that_is_listed_as_it_is_stays(self):
+        self.configure("common-auth xsecurelock")
+        self.phone("approve")
+        self.assertEqual(self.ask("", uid=UID)["codes"], [SUCCESS])
+        self.broker.wait_for(f"approved user={ENROLLED} service=common-auth .* caller={UID}")
+
+
 class Polkit(BrokerCase):
     def test_an_approval_through_the_broker_satisfies_polkit(self):
         self.phone("approve")

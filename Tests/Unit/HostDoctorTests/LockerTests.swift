@@ -1,5 +1,6 @@
 import HostDoctor
 import HostState
+import PAMStacks
 import Testing
 
 @Suite struct LockerTests {
@@ -55,12 +56,38 @@ import Testing
   }
 
   @Test func aLockerThatIsInstalledWithoutAPAMFileIsAWarning() {
-    let finding = LockerWithoutFile.finding("xsecurelock", folder: "/etc/pam.d") { $0 == "xsecurelock" }
+    let finding = LockerWithoutFile.finding("i3lock", folder: "/etc/pam.d") { $0 == "i3lock" }
     #expect(finding?.level == .warning)
-    #expect(finding?.text.hasPrefix("xsecurelock is installed, but there is no /etc/pam.d/xsecurelock: ") == true)
-    #expect(finding?.hint == "give it one; see xsecurelock in iampass-broker(8)")
-    #expect(LockerWithoutFile.finding("vlock", folder: "/etc/pam.d") { $0 == "xsecurelock" } == nil)
+    #expect(finding?.text.hasPrefix("i3lock is installed, but there is no /etc/pam.d/i3lock: ") == true)
+    #expect(finding?.hint == "give it one with the lines @include common-auth and @include common-account")
+    #expect(LockerWithoutFile.finding("vlock", folder: "/etc/pam.d") { $0 == "i3lock" } == nil)
     #expect(LockerWithoutFile.finding("greetd", folder: "/etc/pam.d") { _ in true } == nil)
+  }
+
+  private static let files = ["/p/common-auth": "auth required pam_a.so\n", "/p/i3lock": "@include common-auth\n"]
+
+  private func reader(installed: [String], _ files: [String: String] = files) -> PAMReader {
+    PAMReader(folder: "/p", read: { files[$0].map { Array($0.utf8) } }, isInstalled: { installed.contains($0) })
+  }
+
+  @Test func anInstalledLockerWithoutAFileGoesByTheOneThatItAsksAs() throws {
+    let reader = reader(installed: ["xsecurelock"])
+    #expect(reader.has("xsecurelock"))
+    #expect(reader.fileName(of: "xsecurelock") == "common-auth")
+    #expect(try reader.stack("auth", of: "xsecurelock").flatMap(\.lines).map(\.file) == ["/p/common-auth"])
+  }
+
+  @Test func aLockersOwnFileComesFirst() throws {
+    let files = Self.files.merging(["/p/xsecurelock": "auth required pam_b.so\n"]) { $1 }
+    let reader = reader(installed: ["xsecurelock"], files)
+    #expect(try reader.stack("auth", of: "xsecurelock").flatMap(\.lines).map(\.moduleName) == ["pam_b"])
+  }
+
+  @Test func aLockerThatIsNotInstalledAsksNobody() {
+    #expect(!reader(installed: []).has("xsecurelock"))
+    #expect(throws: PAMFileError.self) { try reader(installed: []).stack("auth", of: "xsecurelock") }
+    #expect(!reader(installed: ["vlock", "xsecurelock"], [:]).has("xsecurelock"))
+    #expect(!reader(installed: ["vlock"]).has("vlock"))
   }
 
   @Test func otherLockersAndOtherSettingsAreNotFindings() {

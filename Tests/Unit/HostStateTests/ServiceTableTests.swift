@@ -50,6 +50,36 @@ import Testing
     #expect(ServiceTable.row("sshd")?.shows == .prompts)
   }
 
+  @Test func aUsersLockerHasItsOwnNameWhateverItAsksAs() {
+    #expect(ServiceTable.name(of: "common-auth", isUsersOwn: true) == "xsecurelock")
+    for name in ["xsecurelock", "swaylock", "common-session", "ftp", ""] {
+      #expect(ServiceTable.name(of: name, isUsersOwn: true) == name)
+    }
+  }
+
+  @Test func aProgramOfRootsKeepsTheNameThatItAsksBy() {
+    #expect(ServiceTable.name(of: "common-auth", isUsersOwn: false) == "common-auth")
+  }
+
+  /// Digits could be seen there, so that what else asks by the same name asks for no less.
+  @Test func onlyLockersOfUsersThatShowTextAskByAnotherName() {
+    let rows = ServiceTable.rows.filter { $0.asksAs != nil }
+    #expect(Set(rows.map(\.asksAs)).count == rows.count)
+    for row in rows {
+      #expect(row.kind == .locker && row.caller == .user && row.shows == .text, "\(row.name)")
+      #expect(!row.opensSession)
+      #expect(row.asksAs.flatMap { ServiceTable.row($0) } == nil)
+    }
+  }
+
+  @Test func aNameThatIsListedAsTheProgramAsksByItStays() throws {
+    let listed = try Configuration(parsing: Array("services = common-auth xsecurelock".utf8))
+    #expect(listed.name(of: "common-auth", isUsersOwn: true) == "common-auth")
+    let others = try Configuration(parsing: Array("services = sudo".utf8))
+    #expect(others.name(of: "common-auth", isUsersOwn: true) == "xsecurelock")
+    #expect(others.name(of: "common-auth", isUsersOwn: false) == "common-auth")
+  }
+
   @Test func rootsLockersUnlock() {
     #expect(DesktopServices.isRootsLocker("physlock"))
     #expect(!DesktopServices.isRootsLocker("swaylock"))

@@ -34,6 +34,14 @@ import Testing
     #expect(found == [asked, required, PhoneLine(.session, of: "sshd", in: "/p/sshd")])
   }
 
+  @Test func anInstalledLockerGoesByTheFileThatItAsksAs() {
+    let files = ["/p/common-auth": Self.common]
+    let reader = PAMReader(
+      folder: "/p", read: { files[$0].map { Array($0.utf8) } }, isInstalled: { $0 == "xsecurelock" })
+    let found = PhoneLines(of: ["xsecurelock", "i3lock"], reader: reader) { _ in false }.found
+    #expect(found == [PhoneLine(.auth, of: "xsecurelock", in: "/p/common-auth")])
+  }
+
   @Test func aLineThatHandsAPasswordOnAsksNobody() {
     #expect(lines(["sudo": "auth optional pam_iampass.so keyring\nauth required pam_unix.so"]).found.isEmpty)
   }

@@ -42,8 +42,10 @@ struct LoginTestCommand: ParsableCommand {
       if OwnUnit.isNeeded(for: service), !inOwnUnit { OwnUnit.enter(service: service, user: user) }
       let configuration = (try? Configuration(path: Configuration.path)) ?? Configuration()
       let program = configuration.knows(service) ? nil : ServiceProgram.find(service)
+      let standIn = try StandInFolder(for: service, in: folder)
+      defer { withExtendedLifetime(standIn) {} }
       let transaction = try PAMTransaction(
-        service: service, user: name, folder: pamFolder,
+        service: service, user: name, folder: standIn?.path ?? pamFolder,
         asSudo: configuration.isSudoLike(service) || program?.isSudo == true)
       let code = transaction.run()
       if let program, !transaction.wasInterrupted { propose(program, in: folder) }

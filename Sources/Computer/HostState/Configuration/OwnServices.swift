@@ -128,7 +128,13 @@ extension Configuration {
   /// The service's row in ``ServiceTable`` or ``ownServices``; nil if there is none.
   public func row(_ service: String) -> ServiceRow? { ServiceTable.row(service) ?? ownServices.row(service) }
 
-  /// Whether the service runs a command for users who prove who they are, and takes the options of sudo(8).
+  /// By which name ``services`` lists a program, and the broker and the log know it: see
+  /// ``ServiceTable/name(of:isUsersOwn:)``. A name that is listed as the program asks by it stays.
+  public func name(of service: String, isUsersOwn: Bool) -> String {
+    services.contains(service) ? service : ServiceTable.name(of: service, isUsersOwn: isUsersOwn)
+  }
+
+  /// Whether the service runs a command for users who show who they are, with the options of sudo(8).
   public func isSudoLike(_ service: String) -> Bool {
     row(service)?.kind == .sudoLike
   }

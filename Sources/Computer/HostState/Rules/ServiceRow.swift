@@ -51,7 +51,7 @@ public struct ServiceRow: Sendable, Equatable {
     case untried
   }
 
-  /// The value of PAM_SERVICE.
+  /// PAM_SERVICE; with ``asksAs`` the program's own name.
   public let name: String
   public let kind: Kind
   public let caller: Caller
@@ -61,10 +61,12 @@ public struct ServiceRow: Sendable, Equatable {
   public let hasOwnLimits: Bool
   /// Whether `iampassctl check` checks the service even if `services` does not list it.
   public let isUsual: Bool
+  /// PAM_SERVICE of a locker whose distributor has it ask by a name that is not its own; nil if it asks by ``name``.
+  public let asksAs: String?
 
   init(
     _ name: String, _ kind: Kind, by caller: Caller = .root, shows: Shows = .text, lockSign: LockSign = .usual,
-    hasOwnLimits: Bool = false, isUsual: Bool = false
+    hasOwnLimits: Bool = false, isUsual: Bool = false, asksAs: String? = nil
   ) {
     self.name = name
     self.kind = kind
@@ -73,6 +75,7 @@ public struct ServiceRow: Sendable, Equatable {
     self.lockSign = lockSign
     self.hasOwnLimits = hasOwnLimits
     self.isUsual = isUsual
+    self.asksAs = asksAs
   }
 
   /// Whether the service opens a session that the helper watches. An untested locker counts as one that does.

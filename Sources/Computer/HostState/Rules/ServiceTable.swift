@@ -27,7 +27,8 @@ public enum ServiceTable {
     ServiceRow("swaylock", .locker, by: .user, shows: .nothing, lockSign: .runs),
     ServiceRow("vlock", .locker),
     ServiceRow("xfce4-screensaver", .locker, by: .user, lockSign: .silent),
-    ServiceRow("xsecurelock", .locker, by: .user, lockSign: .runs),
+    // Debian's has no file of its own in /etc/pam.d.
+    ServiceRow("xsecurelock", .locker, by: .user, lockSign: .runs, asksAs: "common-auth"),
     ServiceRow("budgie-screensaver", .locker, by: .user, lockSign: .untried),
     ServiceRow("cinnamon-screensaver", .locker, by: .user, lockSign: .untried),
     ServiceRow("gnome-screensaver", .locker, by: .user, lockSign: .untried),
@@ -48,7 +49,18 @@ public enum ServiceTable {
   /// - Parameter service: PAM_SERVICE, as the host set it.
   public static func row(_ service: String) -> ServiceRow? { rows.first { $0.name == service } }
 
-  /// Whether the service opens a session that the helper watches; an unknown service counts as one that does.
+  /// The name of the row whose program asks by ``ServiceRow/asksAs``; any other program's PAM_SERVICE.
+  ///
+  /// - Parameters:
+  ///   - service: PAM_SERVICE, as the host set it.
+  ///   - isUsersOwn: the program has the rights of its user alone. One of root's keeps the name that it asks by: many ask
+  ///     by the same, and none is a user's locker.
+  public static func name(of service: String, isUsersOwn: Bool) -> String {
+    guard isUsersOwn else { return service }
+    return rows.first { $0.asksAs == service }?.name ?? service
+  }
+
+  /// Whether the service opens a session that the helper watches; so it is held of one that is not known.
   ///
   /// The module, the helper and `iampassctl check` all use this answer. If they differed, a session could go unwatched.
   public static func opensSession(_ service: String) -> Bool { row(service)?.opensSession ?? true }

@@ -7,7 +7,7 @@ import IAMPASSProtocol
 public struct BrokerRequest: Sendable, Equatable {
   /// PAM_USER as the program has it.
   public var user: String
-  /// PAM_SERVICE as the program has it.
+  /// PAM_SERVICE as the program has it, or the name of the locker that asks by it: ``ServiceTable/name(of:isUsersOwn:)``.
   public var service: String
   /// Whether PAM_AUTHTOK is set, so that the phone is the second factor.
   public var hasPassword: Bool

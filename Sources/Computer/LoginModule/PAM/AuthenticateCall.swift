@@ -39,15 +39,16 @@ struct AuthenticateCall {
     for key in setup.configuration.unknownKeys {
       host.log(LOG_WARNING, "\(setup.configurationPath): unknown key \(key)")
     }
-    guard setup.configuration.services.contains(service) || unlocksAScreen(setup, service) else {
-      debug(arguments, "service \(service) is not listed")
+    let asking = setup.configuration.name(of: service, isUsersOwn: iampass_is_users_own() != 0)
+    guard setup.configuration.services.contains(asking) || unlocksAScreen(setup, asking) else {
+      debug(arguments, "service \(asking) is not listed")
       return answer.code(for: .serviceNotListed)
     }
     _ = try setup.serviceSettings()
     guard let name = host.user(), let nameBytes = host.userBytes else {
       return refuse(.noToken, of: nil, answer)
     }
-    if BrokerCall.serves(service) { return askBroker(arguments, setup, (name, nameBytes), answer) }
+    if BrokerCall.serves(service) { return askBroker(arguments, setup, asking, (name, nameBytes), answer) }
     if let kept = keptEnding(name) { return kept.laterCode }
     if answer.isSSH, let code = codeOfEarlierTry(name, setup) { return code }
     let signals = SignalWatch(client: SSHServer.isThisProgram ? ClientWatch.ofParent() : nil)
@@ -92,9 +93,12 @@ struct AuthenticateCall {
     }
   }
 
-  /// Makes the broker ask the phone. Lockers use one handle for every try, so endings are not kept on it.
+  /// Has the broker ask the phone. Lockers use one handle for every try: no ending is remembered on it.
+  ///
+  /// - Parameter service: by which name the program is listed.
   private func askBroker(
-    _ arguments: ModuleArguments, _ setup: HostSetup, _ user: (name: String, bytes: [UInt8]), _ answer: PAMAnswer
+    _ arguments: ModuleArguments, _ setup: HostSetup, _ service: String, _ user: (name: String, bytes: [UInt8]),
+    _ answer: PAMAnswer
   ) -> Int32 {
     let signals = SignalWatch()
     defer { signals.end() }
@@ -104,7 +108,7 @@ struct AuthenticateCall {
     // A setuid program's real uid is the user who started it.
     let asker = geteuid() == 0 && getuid() != 0 ? getuid() : nil
     let request = BrokerRequest(
-      user: user.name, service: host.service, hasPassword: host.hasPassword,
+      user: user.name, service: service, hasPassword: host.hasPassword,
       passwordFollows: answer.passwordFollows, prompt: arguments.prompt, methods: arguments.methods,
       timeout: arguments.timeout, asker: asker)
     switch call.outcome(of: request) {
@@ -249,7 +253,8 @@ struct AuthenticateCall {
 
   /// One line for each ending: user, service, remote host, how it ended, and which session.
   private func log(_ priority: Int32, _ outcome: String, user: String?, _ detail: String) {
-    let whose = LogField.signIn(user: user, service: host.service, remoteHost: host.item(PAM_RHOST))
+    let service = ServiceTable.name(of: host.service, isUsersOwn: iampass_is_users_own() != 0)
+    let whose = LogField.signIn(user: user, service: service, remoteHost: host.item(PAM_RHOST))
     host.log(priority, "\(outcome) \(whose) \(detail)")
   }
 
