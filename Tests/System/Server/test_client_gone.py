@@ -9,7 +9,7 @@ import time
 import unittest
 import urllib.parse
 
-from Support.Service import signed_requests
+from Support.Hosts import signed_requests
 from Support.Service.server import ServerWorld, until
 from Support.Service.world import PATIENCE
 
