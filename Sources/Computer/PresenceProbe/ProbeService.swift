@@ -6,14 +6,14 @@ import ProgramPages
 /// Answers requests one after the other. Only root may ask, because the answers show who is near.
 public final class ProbeService {
   /// The most connections: the helper, and commands of an administrator.
-  static let mostAskers = 8
+  static let mostClients = 8
   /// How long the process waits without a connection before it ends, in milliseconds. The socket starts it again.
   static let idleTime: Int64 = 60_000
 
   private let listening: Int32
-  private var askers: Set<Int32> = []
+  private var clients: Set<Int32> = []
   private var queue = ProbeQueue<Int32>()
-  private var look: (asker: Int32, look: Look)?
+  private var attempt: (client: Int32, attempt: PageAttempt)?
   private var lastAsked: Int64
 
   /// - Parameter listening: a listening socket of packets (SOCK_SEQPACKET) that does not block.
@@ -36,74 +36,82 @@ public final class ProbeService {
 
   private func turn() -> Bool {
     let start = Self.now()
-    if look == nil, let next = queue.next(now: start) { look = (next.asker, Look(next.request, now: start)) }
+    if attempt == nil, let next = queue.next(now: start) {
+      attempt = (next.client, PageAttempt(next.request, now: start))
+    }
     finish(isReady: false)
-    var entries = [pollfd(fd: listening, events: askers.count < Self.mostAskers ? Int16(POLLIN) : 0, revents: 0)]
-    entries += askers.map { pollfd(fd: $0, events: isBusy($0) ? 0 : Int16(POLLIN), revents: 0) }
-    if let look { entries.append(pollfd(fd: look.look.descriptor, events: Int16(POLLOUT | POLLIN), revents: 0)) }
+    var entries = [pollfd(fd: listening, events: clients.count < Self.mostClients ? Int16(POLLIN) : 0, revents: 0)]
+    entries += clients.map { pollfd(fd: $0, events: isBusy($0) ? 0 : Int16(POLLIN), revents: 0) }
+    if let attempt {
+      entries.append(pollfd(fd: attempt.attempt.descriptor, events: Int16(POLLOUT | POLLIN), revents: 0))
+    }
     let count = poll(&entries, nfds_t(entries.count), wait())
     guard count >= 0 || errno == EINTR else { return false }
     guard count > 0 else { return !isIdle }
-    if let look, let entry = entries.last, entry.fd == look.look.descriptor, entry.revents != 0 {
+    if let attempt, let entry = entries.last, entry.fd == attempt.attempt.descriptor, entry.revents != 0 {
       finish(isReady: true)
     }
-    for entry in entries.dropFirst() where entry.revents != 0 && askers.contains(entry.fd) { hear(entry.fd) }
+    for entry in entries.dropFirst() where entry.revents != 0 && clients.contains(entry.fd) { receive(entry.fd) }
     if entries[0].revents & Int16(POLLIN) != 0 { accept() }
     return entries[0].revents & Int16(POLLERR | POLLNVAL) == 0
   }
 
-  private var isIdle: Bool { askers.isEmpty && look == nil && Self.now() - lastAsked >= Self.idleTime }
+  private var isIdle: Bool { clients.isEmpty && attempt == nil && Self.now() - lastAsked >= Self.idleTime }
 
-  private func isBusy(_ asker: Int32) -> Bool { look?.asker == asker || queue.isWaiting(asker) }
+  private func isBusy(_ client: Int32) -> Bool { attempt?.client == client || queue.isWaiting(client) }
 
   /// Milliseconds until the next step is due; a minute at most.
   private func wait() -> Int32 {
     let now = Self.now()
     var due = now + Self.idleTime
-    if let look { due = min(due, look.look.deadline) } else if let wake = queue.wake(now: now) { due = min(due, wake) }
+    if let attempt {
+      due = min(due, attempt.attempt.deadline)
+    } else if let wake = queue.wake(now: now) {
+      due = min(due, wake)
+    }
     return Int32(min(max(0, due - now), Self.idleTime))
   }
 
   private func accept() {
-    let asker = iampass_accept(listening)
-    guard asker >= 0 else { return }
+    let client = iampass_accept(listening)
+    guard client >= 0 else { return }
     // The socket's mode says the same.
-    guard iampass_peer(asker).uid == 0 else {
-      close(asker)
+    guard iampass_peer(client).uid == 0 else {
+      close(client)
       return
     }
-    askers.insert(asker)
+    clients.insert(client)
   }
 
-  private func hear(_ asker: Int32) {
+  private func receive(_ client: Int32) {
     var bytes = [UInt8](repeating: 0, count: PacketWords.greatest + 1)
-    let count = recv(asker, &bytes, bytes.count, Int32(MSG_DONTWAIT))
+    let count = recv(client, &bytes, bytes.count, Int32(MSG_DONTWAIT))
     if count < 0, errno == EAGAIN || errno == EINTR { return }
-    guard count > 0, let request = ProbeRequest(bytes: Array(bytes.prefix(count))), !isBusy(asker),
-      queue.add(request, of: asker)
-    else { return leave(asker) }
+    guard count > 0, let request = ProbeRequest(bytes: Array(bytes.prefix(count))), !isBusy(client),
+      queue.add(request, of: client)
+    else { return leave(client) }
     lastAsked = Self.now()
   }
 
-  /// Closes a connection that has ended or has sent an invalid request. A look for it goes on, because the phone is
+  /// Closes a connection that has ended or has sent an invalid request. An attempt for it goes on, because the phone is
   /// already paged.
-  private func leave(_ asker: Int32) {
-    queue.remove(asker)
-    askers.remove(asker)
-    close(asker)
+  private func leave(_ client: Int32) {
+    queue.remove(client)
+    clients.remove(client)
+    close(client)
     // Another connection may soon get the descriptor's number.
-    if let look, look.asker == asker { self.look = (-1, look.look) }
+    if let attempt, attempt.client == client { self.attempt = (-1, attempt.attempt) }
     lastAsked = Self.now()
   }
 
   private func finish(isReady: Bool) {
     let now = Self.now()
-    guard let (asker, look) = look, let answer = look.answer(isReady: isReady, now: now) else { return }
-    self.look = nil
-    queue.rested(look.request.phone, from: now)
-    guard askers.contains(asker) else { return }
-    let reply = ProbeReply(phone: look.request.phone, answer: answer, milliseconds: now - look.began).bytes
+    guard let (client, attempt) = attempt, let answer = attempt.answer(isReady: isReady, now: now) else { return }
+    self.attempt = nil
+    queue.rested(attempt.request.phone, from: now)
+    guard clients.contains(client) else { return }
+    let reply = ProbeReply(phone: attempt.request.phone, answer: answer, milliseconds: now - attempt.began).bytes
     // There is always room for a packet: a connection has one request at a time.
-    if send(asker, reply, reply.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) != reply.count { leave(asker) }
+    if send(client, reply, reply.count, Int32(MSG_NOSIGNAL | MSG_DONTWAIT)) != reply.count { leave(client) }
   }
 }

@@ -34,8 +34,8 @@ public struct Broker {
   /// The process that ends them has this much more time to end by itself, in milliseconds.
   private static let endingSlack: Int64 = 500
   /// The most looks for processes of the earlier broker, which end with it.
-  private static let mostLooks = 25
-  private static let lookPause: UInt32 = 20_000
+  private static let mostChecks = 25
+  private static let checkPause: UInt32 = 20_000
   /// The time between two looks at that process, in microseconds.
   private static let endingStep: UInt32 = 2_000
 
@@ -71,7 +71,7 @@ public struct Broker {
       var entries = [Self.socket, signals].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       let count = poll(&entries, 2, Int32(clamping: wait))
       if count < 0, errno != EINTR { usleep(Self.pause) }
-      bury(&callers, signals)
+      reap(&callers, signals)
       if count == 0, callers.count == 0 { return }
       if count > 0, entries[0].revents & Int16(POLLIN) != 0 { accept(&callers, &absent, signals) }
     }
@@ -81,7 +81,7 @@ public struct Broker {
   private func endLeftOver(closing signals: Int32) {
     guard let setup = try? HostSetup(path: configurationPath) else { return }
     let requests = AskedRequests(setup: setup)
-    for _ in 0..<Self.mostLooks where requests.isAnyAsked { usleep(Self.lookPause) }
+    for _ in 0..<Self.mostChecks where requests.isAnyAsked { usleep(Self.checkPause) }
     let ids = requests.leftOver
     guard !ids.isEmpty else { return }
     let process = fork(closing: signals)
@@ -103,7 +103,7 @@ public struct Broker {
     _exit(EX_OK)
   }
 
-  private func bury(_ callers: inout Callers, _ signals: Int32) {
+  private func reap(_ callers: inout Callers, _ signals: Int32) {
     var told = signalfd_siginfo()
     while read(signals, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
     // The process was not waited for yet, so its number is not reused.

@@ -67,7 +67,7 @@ final class Connector {
   /// Starts and gives up addresses. Nil: the race goes on, or there is none.
   func advance() -> Outcome? {
     guard race != nil else { return nil }
-    for socket in events.takeOwnNews() {
+    for socket in events.takeOwnEvents() {
       guard let address = race?.address(of: socket) else { continue }
       let error = iampass_connect_state(socket)
       if error == 0 { return win(socket, address) }

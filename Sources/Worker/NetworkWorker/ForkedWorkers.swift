@@ -56,7 +56,7 @@ final class ForkedWorkers {
   }
 
   /// Waits for ended workers, and kills overdue ones.
-  func bury() throws(Confinement.Failure) {
+  func reap() throws(Confinement.Failure) {
     var told = signalfd_siginfo()
     while read(descriptor, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
     let now = MonotonicInstant.now()

@@ -18,7 +18,7 @@ final class SocketEvents {
   private var sockets: Set<Int32> = []
   /// Sockets that are not libcurl's (yet), and those of them with events.
   private var own: Set<Int32> = []
-  private var ownNews: [Int32] = []
+  private var ownEvents: [Int32] = []
   /// The number of sockets with requests under way or connecting.
   var connectionCount: Int { sockets.count }
 
@@ -59,7 +59,7 @@ final class SocketEvents {
         if one.descriptor == parent {
           parentSpoke = true
         } else if own.contains(one.descriptor) {
-          ownNews.append(one.descriptor)
+          ownEvents.append(one.descriptor)
         } else {
           act(on: one)
         }
@@ -88,14 +88,14 @@ final class SocketEvents {
 
   func forgetOwn(_ socket: Int32) {
     own.remove(socket)
-    ownNews.removeAll { $0 == socket }
+    ownEvents.removeAll { $0 == socket }
     _ = epoll_ctl(epoll, EPOLL_CTL_DEL, socket, nil)
   }
 
   /// The sockets of ``watchOwn(_:)`` with events since the last call.
-  func takeOwnNews() -> [Int32] {
-    defer { ownNews = [] }
-    return ownNews
+  func takeOwnEvents() -> [Int32] {
+    defer { ownEvents = [] }
+    return ownEvents
   }
 
   private func act(on event: iampass_epoll_news) {

@@ -30,7 +30,7 @@ enum Standby {
     while true {
       var entries = [listening, children.descriptor].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
       poll(&entries, 2, children.milliseconds)
-      try children.bury()
+      try children.reap()
       guard entries[0].revents & Int16(POLLIN) != 0 else { continue }
       let login = iampass_accept(listening)
       guard login >= 0 else {

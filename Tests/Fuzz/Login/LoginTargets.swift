@@ -2,14 +2,14 @@ import FuzzKit
 
 /// What a login loads: no Foundation here, as there.
 let loginTargets: [FuzzTarget] = [
-  FuzzTarget("json", lookAtJSON),
-  FuzzTarget("frames", lookAtFrames),
-  FuzzTarget("replies", lookAtReplies),
-  FuzzTarget("configuration", lookAtConfiguration),
-  FuzzTarget("users", lookAtUsers),
-  FuzzTarget("phones", lookAtPhones),
-  FuzzTarget("credentials", lookAtCredentials),
-  FuzzTarget("record", lookAtRecord),
-  FuzzTarget("presence", lookAtPresence),
-  FuzzTarget("approvals", lookAtApprovals),
+  FuzzTarget("json", fuzzJSON),
+  FuzzTarget("frames", fuzzFrames),
+  FuzzTarget("replies", fuzzReplies),
+  FuzzTarget("configuration", fuzzConfiguration),
+  FuzzTarget("users", fuzzUsers),
+  FuzzTarget("phones", fuzzPhones),
+  FuzzTarget("credentials", fuzzCredentials),
+  FuzzTarget("record", fuzzRecord),
+  FuzzTarget("presence", fuzzPresence),
+  FuzzTarget("approvals", fuzzApprovals),
 ]

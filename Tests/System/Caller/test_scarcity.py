@@ -115,7 +115,7 @@ class Disk(Case):
         full = "mount -t tmpfs -o mode=700,size=4k run $run; head -c 4096 /dev/zero >$run/full"
         self.assert_ends(full, sudo=AUTHINFO_UNAVAIL, login=AUTHINFO_UNAVAIL)
 
-    def test_a_read_only_disk_counts_none_either(self):
+    def test_a_read_only_disk_counts_no_request_either(self):
         self.assert_ends("mount -t tmpfs -o mode=700,ro run $run", sudo=AUTHINFO_UNAVAIL, login=AUTHINFO_UNAVAIL)
 
     def test_without_room_for_a_record_only_what_is_not_watched_is_signed_in(self):

@@ -30,7 +30,7 @@ class AnotherService(ServedCase):
             with self.subTest(program=program):
                 self.assertEqual(self.requests_of_two_tries(program), 1)
 
-    def test_another_program_has_one_for_each_try(self):
+    def test_another_program_has_a_request_for_each_try(self):
         self.assertEqual(self.requests_of_two_tries("sshd-agent"), 2)
 
 

@@ -132,7 +132,7 @@ class Listing(Case):
         self.assertGreaterEqual(mine["used"], mine["made"])
         self.assertIsNone(mine["revoked"])
 
-    def test_a_revoked_one_is_refused_and_check_says_so(self):
+    def test_a_revoked_credential_is_refused_and_check_says_so(self):
         self.assertEqual(server("host-credential", "revoke", "tests", self.name).code, 0)
         done = world.ctl("check")
         self.assertIn("the service does not accept the signature", done.text)

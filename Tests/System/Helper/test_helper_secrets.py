@@ -100,7 +100,7 @@ class Dumps(unittest.TestCase):
         os.mkdir(world.path("crash"))
         self.assertFalse(self.crash(world.helper_words(), lambda pid: world.is_well("goes"), world.path("crash")))
 
-    def test_another_program_that_crashes_leaves_one(self):
+    def test_another_program_that_crashes_leaves_a_dump(self):
         """So that the helper's missing one says something, on a kernel that makes dumps."""
         with tempfile.TemporaryDirectory() as folder:
             is_ready = lambda pid: read(f"/proc/{pid}/comm").strip() == "sleep"  # noqa: E731

@@ -75,7 +75,7 @@ class WorkerCase(HostCase):
 
 
 class Waiting(WorkerCase):
-    def test_a_sign_in_takes_one(self):
+    def test_a_sign_in_takes_a_waiting_worker(self):
         self.assert_signed_in(self.sign_in_by_one_that_waits())
 
     def test_the_first_sign_in_starts_those_that_wait(self):

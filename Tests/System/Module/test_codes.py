@@ -125,7 +125,7 @@ class Codes(unittest.TestCase):
         self.assertEqual(phone.process.wait(PATIENCE), 0)
         self.assertEqual((without_code(), with_another()), ("identifying", "identifying"))
 
-    def test_a_code_that_no_open_request_has_approves_none(self):
+    def test_a_code_that_no_open_request_has_approves_nothing(self):
         without_code = self.stranger()
         with world.playing() as results:
             phone = world.phone("approve", "--once", "--code", other_than(world.code_on_the_screen()))

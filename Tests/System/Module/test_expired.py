@@ -51,7 +51,7 @@ class Expired(SignInCase):
         self.assertEqual(result["codes"][0], MAXTRIES)
         self.assertNotIn(NOTICE, result["texts"])
 
-    def test_an_account_line_may_ignore_it(self):
+    def test_an_account_line_may_ignore_an_expired_password(self):
         result = self.sign_in("0:0:99999:7:::", options="no_pass_expiry")
         self.assertEqual(result["codes"], [SUCCESS, SUCCESS])
 

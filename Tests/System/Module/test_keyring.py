@@ -296,7 +296,7 @@ class WithoutToken(KeyringCase):
         self.assertEqual(self.kept(), [])
         self.assertIn("the user has no token", "\n".join(self.said))
 
-    def test_a_removed_user_leaves_none(self):
+    def test_a_removed_user_leaves_no_sealed_password(self):
         users = read(world.path("users"))
         self.addCleanup(world.write, "users", users)
         self.sign_in_by_password()

@@ -100,7 +100,7 @@ class HostCredentials(StartTest):
             code, _, reply = self.start({"context": {"host": host}, "challenge": CHALLENGE}, by)
             self.assertEqual((code, reply.get("reason")), expected)
 
-    def test_an_applications_own_file_names_none(self):
+    def test_an_applications_own_file_names_no_host(self):
         made = world.command("application", "create", "another")
         self.assertNotIn("host", made.stdout)
 

@@ -29,7 +29,7 @@ class SessionMode(unittest.TestCase):
             world.becomes(world.elsewhere(session), "active")
         finally:
             phone.stop()
-        # One of them keeps house.
+        # One of them does the housekeeping.
         locks = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'"
         self.assertEqual(world.postgresql.sql(locks), ["1"])
 

@@ -48,7 +48,7 @@ class WithoutAPlace(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn(world.application["application_id"], self.command("application", "list").stdout)
 
-    def test_a_backup_is_made_of_it(self):
+    def test_a_backup_is_made_of_the_usual_folder(self):
         copy = world.path("copy.sqlite")
         done = self.command("backup", copy)
         self.assertEqual(done.returncode, 0, done.stderr)

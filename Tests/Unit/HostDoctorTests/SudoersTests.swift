@@ -108,7 +108,7 @@ import Testing
     #expect(findings(try policy(entries[0]))[0].text.contains("pam_service is sudo-phone for alice,"))
   }
 
-  @Test func aListedOneMustOpenNoSession() throws {
+  @Test func aListedServiceOfSudoMustOpenNoSession() throws {
     let listed = ["sudo", "sudo-i", "sudo-phone"]
     let found = findings(try policy(always(Self.phone)), listed: listed)
     #expect(found.map(\.level) == [.problem])

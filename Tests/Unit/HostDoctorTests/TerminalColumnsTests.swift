@@ -14,7 +14,7 @@ import Testing
     #expect(TerminalColumns.prefix(of: "山田", columns: 3) == "山")
   }
 
-  @Test func aMarkTakesNone() {
+  @Test func aCombiningMarkTakesNoColumn() {
     #expect(TerminalColumns.prefix(of: "rene\u{301}!", columns: 4) == "rene\u{301}")
   }
 }

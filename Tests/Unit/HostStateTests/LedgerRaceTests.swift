@@ -74,7 +74,7 @@ import Testing
     #expect(try !presence.claim())
   }
 
-  @Test func ofAClaimAndAGivingUpAtOnceOneWins() throws {
+  @Test func aRecordIsClaimedOrGivenUpAndNeverBoth() throws {
     let folder = try TemporaryFolder()
     let ledger = ledger(folder)
     let user = alice

@@ -16,13 +16,13 @@ import Testing
     #expect(verdict(changed: 1, greatest: 99_999) == .current)
   }
 
-  @Test func oneThatIsOlderMustBeChanged() {
+  @Test func aPasswordPastItsAgeMustBeChanged() {
     #expect(verdict(changed: Self.today - 91) == .mustChange)
     #expect(verdict(changed: Self.today - 1, greatest: 0) == .mustChange)
   }
 
   /// `chage -d 0`.
-  @Test func oneThatWasNeverChangedMustBeChanged() {
+  @Test func aPasswordThatWasNeverChangedMustBeChanged() {
     #expect(verdict(changed: 0) == .mustChange)
     #expect(verdict(changed: 0, greatest: -1) == .mustChange)
   }

@@ -32,18 +32,18 @@ struct RecoveryCodesTests {
   }
 
   private func isSpent(_ code: RecoveryCode, by codes: RecoveryCodes? = nil) throws -> Bool {
-    if case .spent = try (codes ?? self.codes).take(code, of: alice, use) { true } else { false }
+    if case .accepted = try (codes ?? self.codes).take(code, of: alice, use) { true } else { false }
   }
 
   @Test func eachOfTenCodesServesOnce() throws {
     let made = try made()
     #expect(Set(made.map(\.exposedText)).count == 10)
     for (place, code) in made.enumerated() {
-      guard case .spent(let spent) = try codes.take(code, of: alice, use) else {
+      guard case .accepted(let accepted) = try codes.take(code, of: alice, use) else {
         Issue.record("code \(place + 1) does not serve")
         return
       }
-      #expect(spent.number == place + 1 && spent.left == 9 - place)
+      #expect(accepted.number == place + 1 && accepted.left == 9 - place)
       #expect(try codes.take(code, of: alice, use) == .used(number: place + 1))
     }
   }
@@ -60,13 +60,13 @@ struct RecoveryCodesTests {
     #expect(try !isSpent(made[3], by: later))
   }
 
-  @Test func ofSeveralAtOnceOneIsIn() throws {
+  @Test func aCodeThatSeveralTryAtOnceServesOnce() throws {
     let code = try made()[0]
-    let spent = Atomic(0)
+    let accepted = Atomic(0)
     DispatchQueue.concurrentPerform(iterations: 8) { [codes, alice, use] _ in
-      if case .spent = try? codes.take(code, of: alice, use) { spent.add(1, ordering: .relaxed) }
+      if case .accepted = try? codes.take(code, of: alice, use) { accepted.add(1, ordering: .relaxed) }
     }
-    #expect(spent.load(ordering: .relaxed) == 1)
+    #expect(accepted.load(ordering: .relaxed) == 1)
   }
 
   @Test func onlyHashesAreKept() throws {
@@ -125,9 +125,9 @@ struct RecoveryCodesTests {
     #expect(try !isSpent(made[1]))
     #expect(try !codes.revoke(alice.name))
     // What is left is what the service is to be told.
-    let untold = try codes.untoldUses()
-    #expect(untold.count == 1)
-    try codes.noteTold(untold[0])
+    let unreported = try codes.unreportedUses()
+    #expect(unreported.count == 1)
+    try codes.noteReported(unreported[0])
     #expect(try FolderListing.names(in: folder.path + "/state/recovery").filter { !$0.hasPrefix(".") }.isEmpty)
   }
 
@@ -137,7 +137,7 @@ struct RecoveryCodesTests {
     let set = try #require(try codes.set(of: alice.name))
     try folder.write("state/recovery/" + path.split(separator: "/").last! + ".\(set.id).1.used", left)
     #expect(try !isSpent(made[0]), "a cut file is a use all the same")
-    #expect(try codes.untoldUses().isEmpty)
+    #expect(try codes.unreportedUses().isEmpty)
     #expect(try codes.revoke(alice.name))
     #expect(try FolderListing.names(in: folder.path + "/state/recovery").filter { !$0.hasPrefix(".") }.isEmpty)
   }

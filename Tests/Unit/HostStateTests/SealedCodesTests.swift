@@ -24,7 +24,7 @@ struct SealedCodesTests {
     #expect(opener.opened(try sealed(for: opener)) == codes)
   }
 
-  @Test func nobodyElseDoes() throws {
+  @Test func anotherKeyOpensNoCodes() throws {
     #expect(try SealedCodes.Opener().opened(sealed(for: opener)) == nil)
   }
 

@@ -36,19 +36,19 @@ struct UnfinishedFilesTests {
     #expect(try left().isEmpty)
   }
 
-  @Test func whatOneWritesNowIsNot() throws {
+  @Test func aFileThatIsBeingWrittenStays() throws {
     try write(Self.id + ".new", age: 30)
     #expect(try left() == [Self.id + ".new"])
   }
 
-  @Test func whatHasItsPlaceIsNotHoweverOld() throws {
+  @Test func aFinishedFileStaysHoweverOld() throws {
     try write(Self.id, age: 100_000)
     try write(Self.other + ".new", age: 100_000)
     #expect(try left() == [Self.id])
     #expect(try OpenSessions.asked(run: run).ids() == [Self.id])
   }
 
-  @Test func aFileOfAnotherNameIsNot() throws {
+  @Test func aFileOfAnotherNameStays() throws {
     try write("notes.new", age: 100_000)
     #expect(try left() == ["notes.new"])
   }

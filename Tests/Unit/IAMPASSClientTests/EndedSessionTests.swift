@@ -59,12 +59,12 @@ private final class OneReply: HTTPTransport {
   @Test(arguments: [
     (404, "<html>"), (404, ""), (410, #"{"status":404}"#), (404, #"{"status":true}"#), (404, #"{"error":"x"}"#),
   ])
-  func aProxysPageForAWrongPathDoesNot(_ status: Int, _ body: String) {
+  func aProxysPageForAWrongPathDoesNotCountAsEnded(_ status: Int, _ body: String) {
     #expect(throws: ServiceError.notFound) { try end(status, body) }
     #expect(throws: ServiceError.notFound) { try confirm(status, body) }
   }
 
-  @Test func anotherFailureDoesNotEither() {
+  @Test func aFailureOfTheServiceDoesNotCountAsEnded() {
     #expect(throws: ServiceError.serverFailed(status: 503)) { try end(503, #"{"status":false}"#) }
     #expect(throws: ServiceError.serverFailed(status: 503)) { try confirm(503, #"{"status":false}"#) }
   }

@@ -125,11 +125,11 @@ struct OfflinePhonesTests {
       return
     }
     #expect(approval.user == Desk.alice && approval.phone.id == desk.phone.id)
-    let uses = try PhoneUses(state: desk.state).untold()
+    let uses = try PhoneUses(state: desk.state).unreported()
     #expect(uses.map(\.phone) == [desk.phone.id] && uses.map(\.use) == [Desk.use])
     #expect(uses.map(\.id) == [approval.use])
     try PhoneUses(state: desk.state).forget(approval.use)
-    #expect(try PhoneUses(state: desk.state).untold() == [])
+    #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func noTwoQuestionsHaveTheSameDigits() throws {
@@ -162,7 +162,7 @@ struct OfflinePhonesTests {
     let question = try desk.question()
     #expect(throws: fault) { try desk.verdict(try desk.digits(for: question), question) }
     #expect(throws: fault) { try desk.phones.phones(of: Desk.alice) }
-    #expect(try PhoneUses(state: desk.state).untold() == [])
+    #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func eachApprovalWithTheServiceLetsItCountOn() throws {
@@ -232,7 +232,7 @@ struct OfflinePhonesTests {
     let desk = try Desk()
     let question = try desk.question()
     #expect(try desk.verdict(try desk.digits(for: question, by: try DeviceKey.generate()), question) == .wrong)
-    #expect(try PhoneUses(state: desk.state).untold() == [])
+    #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func aNewKeyOfThePhoneTakesTheOldOnesPlace() throws {

@@ -137,7 +137,7 @@ extension WorkerTests {
     }
 
     @Test(arguments: [SIGSTOP, SIGKILL])
-    func thatDoNotAnswerAreDoneWithout(signal: Int32) throws {
+    func aStandbyThatDoesNotAnswerIsNotUsed(signal: Int32) throws {
       let standby = try Standby()
       kill(standby.process, signal)
       let transport = standby.transport(patience: 250)
@@ -146,7 +146,7 @@ extension WorkerTests {
       #expect(standby.workers().isEmpty && standby.ownWorkers().count == 1)
     }
 
-    @Test func ofAnOlderProgramAreDoneWithout() throws {
+    @Test func aStandbyOfAnOlderProgramIsNotUsed() throws {
       let program = "/tmp/iampass-worker-test-\(UInt64.random(in: 0...UInt64.max))"
       try FileManager.default.copyItem(atPath: workerPath, toPath: program)
       defer { unlink(program) }
@@ -164,7 +164,7 @@ extension WorkerTests {
     }
 
     /// As an update of libcurl or OpenSSL does it.
-    @Test func withAnOlderLibraryAreDoneWithout() throws {
+    @Test func aStandbyWithAnOlderLibraryIsNotUsed() throws {
       let folder = "/tmp/iampass-library-test-\(UInt64.random(in: 0...UInt64.max))"
       mkdir(folder, 0o755)
       defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -181,7 +181,7 @@ extension WorkerTests {
       #expect(standby.ownWorkers().count == 1 && standby.comesToAnEnd())
     }
 
-    @Test func atAnUnsafeSocketAreDoneWithout() throws {
+    @Test func aStandbyAtAnUnsafeSocketIsNotUsed() throws {
       let standby = try Standby()
       let link = standby.folder + "/link"
       symlink(standby.socket, link)
@@ -208,7 +208,7 @@ extension WorkerTests {
     }
 
     /// The listener is not root, whoever owns the file.
-    @Test func ofOthersAreDoneWithout() throws {
+    @Test func aStandbyOfAnotherUserIsNotUsed() throws {
       let impostor = try Impostor("right", user: 65534)
       #expect(try get(impostor.transport(), services.url("good") + "/fault/ok").status == 200)
       #expect(impostor.heard() == "")
@@ -219,7 +219,7 @@ extension WorkerTests {
         "other program", "other network", "other user", "before the login", "after now", "a reply", "no frame",
         "silence",
       ])
-    func thatSaySomethingElseHearNoRequest(greeting: String) throws {
+    func aStandbyThatGreetsWronglyGetsNoRequest(greeting: String) throws {
       let impostor = try Impostor(greeting)
       let transport = impostor.transport(patience: greeting == "silence" ? 250 : 20_000)
       #expect(try get(transport, services.url("good") + "/fault/ok?canary").status == 200)

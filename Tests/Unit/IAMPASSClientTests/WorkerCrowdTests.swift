@@ -10,7 +10,7 @@ import Testing
 extension WorkerTests {
   /// Many requests at once over few connections, as in the helper.
   @Suite struct Crowds {
-    @Test func ofHeldRequestsLetTheWorkerSleep() throws {
+    @Test func aWorkerWithHeldRequestsSleeps() throws {
       let crowd = Crowd("holds_300")
       crowd.ask(300, seconds: 60)
       #expect(crowd.workerRests())
@@ -20,7 +20,7 @@ extension WorkerTests {
     }
 
     /// The helper learns from it how many requests it may leave held.
-    @Test func areToldHowManyAConnectionCarries() throws {
+    @Test func theWorkerSaysHowManyRequestsAConnectionCarries() throws {
       let crowd = Crowd("holds_300")
       // libcurl knows a connection's limit only after connecting.
       crowd.ask(1, seconds: 60)
@@ -34,7 +34,7 @@ extension WorkerTests {
       #expect(said.contains { (30...76).contains($0) }, "\(said)")
     }
 
-    @Test func areSilentWhenNoStreamIsFree() throws {
+    @Test func requestsEndAsSilentIfNoStreamIsFree() throws {
       let crowd = Crowd("holds_8")
       // One after the other, since libcurl knows a connection's limit only after connecting.
       for _ in 1...8 {

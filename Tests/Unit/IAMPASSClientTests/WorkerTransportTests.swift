@@ -90,12 +90,12 @@ struct WorkerTests {
         ("many_headers", .replyTooLarge), ("endless_interim", .replyTooLarge), ("not_http", .notHTTP),
         ("http_0_9", .notHTTP),
       ] as [(String, TransportError.Code)])
-    func ofRepliesAreNamed(fault: String, code: TransportError.Code) {
+    func errorsOfRepliesAreNamed(fault: String, code: TransportError.Code) {
       let url = services.url("good") + "/fault/" + fault
       #expect(failure { () throws(TransportError) in try get(services.transport(), url) } == code)
     }
 
-    @Test(arguments: ["silent", "slow_header", "slow_body"]) func ofRepliesThatDoNotEndAreSilence(fault: String) {
+    @Test(arguments: ["silent", "slow_header", "slow_body"]) func aReplyThatDoesNotEndIsSilence(fault: String) {
       let began = MonotonicInstant.now()
       let url = services.url("good") + "/fault/" + fault
       #expect(
@@ -110,7 +110,7 @@ struct WorkerTests {
         ("length_with_a_sign", .notHTTP), ("length_and_chunks", .notHTTP), ("chunked_twice", .notHTTP),
         ("identity", .notHTTP), ("empty_without_length", .connectionLost), ("chunks_without_end", .connectionLost),
       ] as [(String, TransportError.Code)])
-    func ofFramingAreNoReplies(fault: String, code: TransportError.Code) {
+    func aReplyWithAFramingErrorIsNotTaken(fault: String, code: TransportError.Code) {
       let url = services.url("good") + "/fault/" + fault
       let found = failure { () throws(TransportError) in try get(services.transport(), url) }
       // libcurl may refuse it before our own check.
@@ -136,19 +136,19 @@ struct WorkerTests {
         ("weak_ciphers", .tlsTooOld), ("close_at_accept", .tlsRefused),
         ("reset_after_hello", .tlsRefused), ("http_on_tls_port", .tlsRefused), ("garbage_hello", .tlsRefused),
       ] as [(String, TransportError.Code)])
-    func ofConnectionsAreNamed(service: String, code: TransportError.Code) {
+    func errorsOfConnectionsAreNamed(service: String, code: TransportError.Code) {
       let url = services.url(service) + "/fault/ok"
       #expect(failure { () throws(TransportError) in try get(services.transport(service), url) } == code)
     }
 
     /// The reset may arrive before the connection counts as made.
-    @Test func ofResetsAtAcceptAreRefusals() {
+    @Test func aResetBeforeTheConnectionStandsIsARefusal() {
       let url = services.url("reset_at_accept") + "/fault/ok"
       let code = failure { () throws(TransportError) in try get(services.transport("reset_at_accept"), url) }
       #expect(code == .tlsRefused || code == .connectionRefused)
     }
 
-    @Test func ofHandshakesHaveTheirOwnBound() {
+    @Test func handshakesHaveATimeLimitOfTheirOwn() {
       let began = MonotonicInstant.now()
       let url = services.url("silent_at_accept") + "/"
       #expect(
@@ -158,7 +158,7 @@ struct WorkerTests {
       #expect(MonotonicInstant.now().milliseconds(since: began) < 30_000)
     }
 
-    @Test func ofAddressesAreNamed() throws {
+    @Test func errorsOfAddressesAreNamed() throws {
       let address = services.url("no_address").replacing("localhost", with: "127.0.0.1")
       let transport = services.transport("no_address", host: "127.0.0.1")
       #expect(failure { () throws(TransportError) in try get(transport, address) } == .certificateForAnotherHost)
@@ -170,7 +170,7 @@ struct WorkerTests {
       arguments: [
         ("https://localhost:1", .connectionRefused), ("https://no-such-host.invalid", .nameNotFound),
       ] as [(String, TransportError.Code)])
-    func ofTheNetworkAreNamed(address: String, code: TransportError.Code) throws {
+    func errorsOfTheNetworkAreNamed(address: String, code: TransportError.Code) throws {
       let settings = WorkerSettings(
         server: try ServerURL(address), worker: workerPath, workerUser: geteuid() == 0 ? "nobody" : nil)
       let transport = WorkerTransport(settings: settings)

@@ -70,7 +70,7 @@ import Testing
     "", "saha tira gava hoka juga", "saha tira gava hoka juga dado saha", "tira saha gava hoka juga dado",
     "sahatiragavahokajugadado", "saha-tira-gava-hoka-juga-dado", "saha tira gava hoka juga dad",
   ])
-  func otherWordsProveNone(_ words: String) { #expect(ProvenPhone(phone(keys, mac: nil), words: words) == nil) }
+  func wrongWordsProveNoPhone(_ words: String) { #expect(ProvenPhone(phone(keys, mac: nil), words: words) == nil) }
 
   private func offer(_ link: String, isPinned: Bool = true, isVerified: Bool = false) throws -> RegistrationOffer {
     try RegistrationOffer(

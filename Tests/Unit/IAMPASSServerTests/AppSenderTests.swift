@@ -100,7 +100,7 @@ import Testing
     init(_ body: String) { self.body = body }
 
     func post(
-      _ body: [UInt8], to path: String, at place: HTTP2Place, headers: HTTPHeaders,
+      _ body: [UInt8], to path: String, at endpoint: HTTP2Endpoint, headers: HTTPHeaders,
       tls: @Sendable () throws -> NIOSSLContext
     ) async throws -> HTTP2Reply {
       let number = count.withLock { count in
@@ -117,7 +117,7 @@ import Testing
     let client = Granting(body)
     let account = try GoogleNotifications(
       projectID: "p", account: "a@p.test", keyID: "1", key: Secret(key.pemRepresentation))
-    return (client, GoogleGrants(client: client, places: NotificationPlaces(PushTrust())), account)
+    return (client, GoogleGrants(client: client, endpoints: NotificationEndpoints(PushTrust())), account)
   }
 
   @Test func aGrantIsKeptUntilShortlyBeforeItsEnd() async throws {
@@ -166,24 +166,24 @@ import Testing
     let told = PushWay.app(UnverifiedAppToken(service: .apple, token: Secret(String(repeating: "0a", count: 32))))
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
     // Without settings nobody delivers to it.
-    #expect(try await storage.bells(of: phone.user).isEmpty)
+    #expect(try await storage.pushTargets(of: phone.user).isEmpty)
     try await storage.setNotifications(try NotificationSettingsTests.apple(), of: "shop", at: room.now)
-    let bell = try #require(await storage.bells(of: phone.user).first)
-    guard case .app(let token, .apple) = bell.way else { throw StorageRoom.NotStarted() }
+    let target = try #require(await storage.pushTargets(of: phone.user).first)
+    guard case .app(let token, .apple) = target.way else { throw StorageRoom.NotStarted() }
     #expect(token.toldAt == room.now)
     // The same token, told again later, is not the one that has ended.
     room.clock.advance(seconds: 1)
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
-    try await storage.forget(bell)
-    let again = try #require(await storage.bells(of: phone.user).first)
+    try await storage.forget(target)
+    let again = try #require(await storage.pushTargets(of: phone.user).first)
     try await storage.forget(again)
-    #expect(try await storage.bells(of: phone.user).isEmpty)
+    #expect(try await storage.pushTargets(of: phone.user).isEmpty)
     #expect(try await storage.keepPush(.browser(PushTests.subscription), of: phone, at: room.now))
-    guard case .browser = try #require(await storage.bells(of: phone.user).first).way else {
+    guard case .browser = try #require(await storage.pushTargets(of: phone.user).first).way else {
       throw StorageRoom.NotStarted()
     }
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
-    guard case .app = try #require(await storage.bells(of: phone.user).first).way else {
+    guard case .app = try #require(await storage.pushTargets(of: phone.user).first).way else {
       throw StorageRoom.NotStarted()
     }
   }

@@ -50,14 +50,14 @@ import Testing
     #expect(told["answer"] == "APPROVED" && told["seconds"] == "7")
   }
 
-  @Test func soIsADenial() async throws {
+  @Test func aDenialIsLogged() async throws {
     let (fixture, phone, lines) = try await office()
     _ = try await fixture.started("alice")
     try await phone.answer(.deny, to: try #require(try await phone.list().first))
     #expect(lines().map { $0.metadata["answer"] } == ["DENIED"])
   }
 
-  @Test func soIsARequestThatNobodyAnswers() async throws {
+  @Test func aRequestThatNobodyAnswersIsLogged() async throws {
     let (fixture, _, lines) = try await office()
     _ = try await fixture.started("alice")
     fixture.clock.advance(seconds: 60)

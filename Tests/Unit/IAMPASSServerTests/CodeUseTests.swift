@@ -116,10 +116,10 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsACodeOfThePhone(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
-    let starter = Starter(application: room.application, credential: nil)
+    let signInClient = SignInClient(application: room.application, credential: nil)
     let report = CodeUseReport(id: "c", way: .phone, usedAt: 1_700_000_000, left: nil, context: SignInContext())
     let use = CodeUse(report: report, credential: nil)
-    _ = try await room.storage.note(use, of: "alice", by: starter, at: room.now)
+    _ = try await room.storage.record(use, of: "alice", by: signInClient, at: room.now)
     #expect(try await room.storage.account(of: phone, at: room.now).codeUses == [use])
     let entry = try #require(
       try await room.storage.auditEntries(after: 0, limit: 100).first { $0.event == "approved offline" })
@@ -129,13 +129,15 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsAUseOnce(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
-    let starter = Starter(application: room.application, credential: nil)
+    let signInClient = SignInClient(application: room.application, credential: nil)
     let use = CodeUse(report: report(), credential: nil)
     #expect(
-      try await room.storage.note(use, of: "alice", by: starter, at: room.now) == .noted(.new, user: phone.user))
+      try await room.storage.record(use, of: "alice", by: signInClient, at: room.now) == .noted(.new, user: phone.user))
     let again = KeptUse(isNew: false, isNews: false, isDisowned: false)
-    #expect(try await room.storage.note(use, of: "alice", by: starter, at: room.now) == .noted(again, user: phone.user))
-    #expect(try await room.storage.note(use, of: "bob", by: starter, at: room.now) == .unknownUser)
+    #expect(
+      try await room.storage.record(use, of: "alice", by: signInClient, at: room.now) == .noted(again, user: phone.user)
+    )
+    #expect(try await room.storage.record(use, of: "bob", by: signInClient, at: room.now) == .unknownUser)
     #expect(try await room.storage.account(of: phone, at: room.now).codeUses == [use])
     #expect(try await room.storage.requests(for: phone, at: room.now)?.codeUses == [use])
     let entry = try #require(
@@ -144,7 +146,7 @@ import Testing
     room.clock.advance(seconds: CodeUse.lifetime + 1)
     try await room.storage.forgetOld(at: room.now, wall: room.now)
     #expect(
-      try await room.storage.note(use, of: "alice", by: starter, at: room.now) == .noted(.new, user: phone.user))
+      try await room.storage.record(use, of: "alice", by: signInClient, at: room.now) == .noted(.new, user: phone.user))
   }
 
   private func isDisowned(_ reply: ServiceReply) throws -> Bool {
@@ -192,14 +194,16 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsWhatTheUserSays(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
-    let starter = Starter(application: room.application, credential: nil)
+    let signInClient = SignInClient(application: room.application, credential: nil)
     let use = CodeUse(report: report(open: true), credential: nil)
-    _ = try await room.storage.note(use, of: "alice", by: starter, at: room.now)
+    _ = try await room.storage.record(use, of: "alice", by: signInClient, at: room.now)
     #expect(try await room.storage.account(of: phone, at: room.now).codeUses == [use])
     // Nothing is written for what changes little.
     room.clock.advance(seconds: 15)
     let again = KeptUse(isNew: false, isNews: false, isDisowned: false)
-    #expect(try await room.storage.note(use, of: "alice", by: starter, at: room.now) == .noted(again, user: phone.user))
+    #expect(
+      try await room.storage.record(use, of: "alice", by: signInClient, at: room.now) == .noted(again, user: phone.user)
+    )
     guard case .ended(let ended) = try await room.storage.endSessions(["set.1"], by: phone, at: room.now) else {
       Issue.record("unknown")
       return
@@ -207,7 +211,8 @@ import Testing
     #expect(ended.isEmpty)
     let disowned = KeptUse(isNew: false, isNews: false, isDisowned: true)
     #expect(
-      try await room.storage.note(use, of: "alice", by: starter, at: room.now) == .noted(disowned, user: phone.user))
+      try await room.storage.record(use, of: "alice", by: signInClient, at: room.now)
+        == .noted(disowned, user: phone.user))
     let entries = try await room.storage.auditEntries(after: 0, limit: 100).filter { $0.event == "sign-in disowned" }
     #expect(entries.map { $0["reason"] } == ["used 2023-11-14T22:13:20Z"])
   }

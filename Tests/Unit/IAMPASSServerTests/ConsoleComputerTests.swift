@@ -62,7 +62,7 @@ import Testing
       named: "desk", host: "desk", of: room.application.id, at: room.now)
     #expect(try await room.storage.computers(ComputerSearch(), at: room.now).first?.report == nil)
     for version in [3, 4] as [Int64] {
-      try await room.storage.note([
+      try await room.storage.record([
         HostReport(credential: "gone", software: "1", listVersion: 1),
         HostReport(credential: desk.id, software: "0.9", listVersion: version),
       ])
@@ -70,8 +70,8 @@ import Testing
       #expect(found.report == HostReport(credential: desk.id, software: "0.9", listVersion: version))
     }
     for (mark, former) in [("a1", nil), ("b1", "a1"), ("a1", nil)] as [(String, String?)] {
-      _ = try await room.storage.note(
-        HostMarkSighting(
+      _ = try await room.storage.record(
+        ComputerMarkSighting(
           credential: desk.id, mark: mark, former: former, address: mark == "a1" ? "192.0.2.1" : "192.0.2.2",
           at: room.now))
     }
@@ -102,8 +102,8 @@ import Testing
     for (mark, former, address) in [("a1", nil, "192.0.2.1"), ("b1", "a1", "192.0.2.2"), ("a1", nil, "192.0.2.1")]
       as [(String, String?, String)]
     {
-      _ = try await storage.note(
-        HostMarkSighting(credential: desk.id, mark: mark, former: former, address: address, at: fixture.clock.now))
+      _ = try await storage.record(
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: address, at: fixture.clock.now))
     }
     let path = "/application/\(fixture.application.id)/credential/\(desk.id)/settle"
     let (visitor, _) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)

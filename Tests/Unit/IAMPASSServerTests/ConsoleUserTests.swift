@@ -26,7 +26,7 @@ import Testing
     let said = try #require(try await absence(of: phone, in: fixture))
     #expect(said.contains("The page of this phone was not opened for 6 days."))
     let user = try #require(try await storage.phone(phone.device)?.user)
-    try await storage.noteLook(of: ActingPhone(id: phone.device, user: user), at: fixture.clock.now)
+    try await storage.notePageView(of: ActingPhone(id: phone.device, user: user), at: fixture.clock.now)
     #expect(try await absence(of: phone, in: fixture) == nil)
     fixture.clock.advance(seconds: 9 * Self.day)
     #expect(try await absence(of: phone, in: fixture)?.contains("for 9 days") == true)

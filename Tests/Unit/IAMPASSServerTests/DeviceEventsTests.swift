@@ -120,17 +120,17 @@ struct DeviceEventsTests {
 
   @Test func aSilentPageAsksTheDatabaseOnceAMinute() {
     let start = UnixTime(seconds: 1_000)
-    var looks = LookTimes()
-    #expect(looks.isDue(at: start))
-    looks.looked(at: start, deadline: nil)
-    #expect(!looks.isDue(at: start.advanced(seconds: LookTimes.silence - 1)))
-    #expect(looks.isDue(at: start.advanced(seconds: LookTimes.silence)))
+    var schedule = RefreshSchedule()
+    #expect(schedule.isDue(at: start))
+    schedule.refreshed(at: start, deadline: nil)
+    #expect(!schedule.isDue(at: start.advanced(seconds: RefreshSchedule.silence - 1)))
+    #expect(schedule.isDue(at: start.advanced(seconds: RefreshSchedule.silence)))
     // A request runs out, or something has changed.
-    looks.looked(at: start, deadline: start.advanced(seconds: 5))
-    #expect(looks.next == start.advanced(seconds: 5))
-    looks.looked(at: start, deadline: nil)
-    looks.somethingChanged()
-    #expect(looks.isDue(at: start))
+    schedule.refreshed(at: start, deadline: start.advanced(seconds: 5))
+    #expect(schedule.next == start.advanced(seconds: 5))
+    schedule.refreshed(at: start, deadline: nil)
+    schedule.somethingChanged()
+    #expect(schedule.isDue(at: start))
   }
 
   @Test func whatWasToldIsNotLookedForAgain() async throws {

@@ -122,7 +122,7 @@ import Testing
     },
     Deed("nonces that are forgotten") { room in
       let nonce = SignedNonce(owner: "host:a", value: "7", forgetAt: room.now)
-      _ = try await room.storage.spend(nonce, at: room.now)
+      _ = try await room.storage.useNonce(nonce, at: room.now)
       room.clock.advance(seconds: 2 * 86_400)
       return { _ = try await room.storage.forgetOld(.nonces, at: room.now, wall: room.clock.now) }
     },

@@ -258,6 +258,6 @@ extension ServiceReply {
 extension SignInService {
   /// The metrics with all that the database has, however late it is on a busy machine.
   func patientMetrics() async -> String {
-    await StockLooks.$patience.withValue(.seconds(600)) { await metricsText() }
+    await StockQuery.$patience.withValue(.seconds(600)) { await metricsText() }
   }
 }

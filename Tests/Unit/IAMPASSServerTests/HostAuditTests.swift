@@ -88,7 +88,7 @@ import Testing
     }
     _ = try await room.started(room.ask())
     func ids(since: Int64 = 0, before: Int64 = .max) async throws -> [AuditEntry] {
-      try await room.storage.auditEntries(HostAuditAsk(credential: desk.id, since: since, before: before))
+      try await room.storage.auditEntries(HostAuditQuery(credential: desk.id, since: since, before: before))
     }
     let all = try await ids()
     #expect(all.map { $0["session"] } == sessions.reversed().flatMap { [$0, $0] })
@@ -102,7 +102,7 @@ import Testing
         id: Int64(200 - number), at: UnixTime(milliseconds: 1), event: "asked",
         details: [("session", "s"), ("account", String(repeating: "a", count: 1_000))])
     }
-    let page = HostAuditAsk(credential: "c", since: 0, before: .max).page(of: entries)
+    let page = HostAuditQuery(credential: "c", since: 0, before: .max).page(of: entries)
     #expect(page.hasMore && page.entries.count > 20)
     #expect(page.encoded().count <= HostAuditReply.greatestPage + 200)
     #expect(try HostAuditReply(parsing: page.encoded()) == page)

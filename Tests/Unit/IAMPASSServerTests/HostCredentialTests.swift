@@ -111,7 +111,7 @@ import Testing
     #expect(reply.reason == "SIGNATURE_REFUSED")
   }
 
-  @Test func aRevokedOneIsRefused() async throws {
+  @Test func aRevokedCredentialIsRefused() async throws {
     let (fixture, _, credential) = try await office()
     try await fixture.service.storage.revokeHostCredential(named: "laptop 7", of: "shop", at: fixture.clock.now)
     let reply = try await start(fixture, credential)

@@ -113,13 +113,13 @@ import Testing
     func start(_ context: SignInContext) async throws -> StartReply {
       try await fixture.start("alice", context: context)
     }
-    for number in 0..<RequestPlaces.greatestOfUser {
+    for number in 0..<OpenRequestLimit.greatestOfUser {
       _ = try await fixture.started("alice", context: .init(host: "web-\(number)", remoteHost: "192.0.2.1"))
     }
     #expect(
       try await start(SignInContext(host: "web-100", remoteHost: "192.0.2.1")) == .notStarted(reason: "REQUEST_PENDING")
     )
-    for number in 0..<RequestPlaces.greatestOfUser {
+    for number in 0..<OpenRequestLimit.greatestOfUser {
       _ = try await fixture.started("alice", context: .init(host: "web-\(number)", service: "sudo"))
     }
     #expect(

@@ -14,7 +14,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases)
   func manyNoncesOfYesterdayAreForgottenInPortions(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
-    try await room.spendMany(Self.count)
+    try await room.useMany(Self.count)
     let first = SignedNonce(owner: "many", value: "1", forgetAt: room.now)
     let last = SignedNonce(owner: "many", value: "\(Self.count)", forgetAt: room.now)
     room.clock.advance(seconds: 2 * 86_400)
@@ -24,21 +24,21 @@ import Testing
     }
     #expect(try await forget())
     #expect(try await room.nonces() == Self.count - Forgettable.portion)
-    // Between two portions: what was forgotten stays spent, what is yet to be forgotten as well, and a new one is taken.
-    #expect(try await !room.storage.spend(first, at: room.now))
-    #expect(try await !room.storage.spend(last, at: room.now))
-    #expect(try await room.storage.spend(new, at: room.now))
+    // Between two portions: what was forgotten stays used, what is yet to be forgotten as well, and a new one is taken.
+    #expect(try await !room.storage.useNonce(first, at: room.now))
+    #expect(try await !room.storage.useNonce(last, at: room.now))
+    #expect(try await room.storage.useNonce(new, at: room.now))
     #expect(try await forget())
     #expect(try await !forget())
     #expect(try await room.nonces() == 1)
-    #expect(try await !room.storage.spend(first, at: room.now))
-    #expect(try await !room.storage.spend(new, at: room.now))
+    #expect(try await !room.storage.useNonce(first, at: room.now))
+    #expect(try await !room.storage.useNonce(new, at: room.now))
   }
 
   @Test(arguments: StorageEngine.allCases)
   func aRoundForgetsAllAndNoMoreThanItMay(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
-    try await room.spendMany(Self.count)
+    try await room.useMany(Self.count)
     room.clock.advance(seconds: 2 * 86_400)
     try await room.storage.forgetOld(at: room.now, wall: room.clock.now, portions: 2)
     #expect(try await room.nonces() == Self.count - 2 * Forgettable.portion)
@@ -69,7 +69,7 @@ import Testing
 
   @Test func aKindThatFailsKeepsNoOtherAndIsSaid() async throws {
     let room = try await StorageRoom(.sqlite)
-    try await room.spendMany(3)
+    try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
     let storage = try #require(room.storage as? SQLiteStorage)
@@ -87,7 +87,7 @@ import Testing
   /// Another program holds a table: housekeeping waits for it, and nobody waits for housekeeping who signs a request.
   @Test func whileHousekeepingWaitsNoncesAreSpent() async throws {
     let room = try await StorageRoom(.postgresql)
-    try await room.spendMany(3)
+    try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
     room.clock.advance(seconds: 2 * 86_400)
@@ -115,7 +115,7 @@ import Testing
     }
     #expect(keeping == 0)
     let nonce = SignedNonce(owner: "new", value: "1", forgetAt: now.advanced(seconds: SignedNonce.lifetime))
-    #expect(try await storage.spend(nonce, at: now))
+    #expect(try await storage.useNonce(nonce, at: now))
     holder.rollBack()
     // If all of this took so long that the wait was over, links are left to the next round.
     _ = try? await forgotten
@@ -125,7 +125,7 @@ import Testing
   /// A standby that is lost would keep whoever waits for the commit.
   @Test func nothingThatIsForgottenWaitsForAStandby() async throws {
     let room = try await StorageRoom(.postgresql)
-    try await room.spendMany(3)
+    try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
     room.clock.advance(seconds: 500 * 86_400)
@@ -155,8 +155,8 @@ import Testing
 extension StorageRoom {
   struct NoEngine: Error {}
 
-  /// Spends this number of nonces at once, "1" and so on.
-  fileprivate func spendMany(_ count: Int) async throws {
+  /// Uses this number of nonces at once, "1" and so on.
+  fileprivate func useMany(_ count: Int) async throws {
     let stamp = now.milliseconds
     switch storage {
     case let storage as SQLiteStorage:

@@ -104,7 +104,7 @@ import Testing
     _ = try await room.administratorPhone(of: "ada")
     _ = try await room.storage.createJoinCode(
       JoinOrder(application: "shop", secret: Secret("code"), uses: 1, days: 1, isUnattended: false), at: room.now)
-    let ask = JoinAsk(
+    let ask = ReceivedJoinRequest(
       request: JoinRequest(code: Secret("code"), name: "desk-7", secret: secret), address: "192.0.2.7")
     guard case .waiting(let id) = try await room.storage.join(ask, at: room.now) else {
       Issue.record("does not wait")

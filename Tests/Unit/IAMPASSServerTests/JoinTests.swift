@@ -33,7 +33,7 @@ import Testing
       Issue.record("not joined")
       return
     }
-    let credential = try #require(try await fixture.service.storage.starter(id)?.credential)
+    let credential = try #require(try await fixture.service.storage.signInClient(id)?.credential)
     let mark = try fixture.signed("GET", "/authentication/service_mark/\(id)", by: credential)
     #expect(await fixture.respond(mark).status == 200)
     // Nothing secret is in the reply: the computer made its secret itself.

@@ -42,7 +42,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases)
   func aCredentialRevokedAtAnotherServerIsRefusedAtItsNextRequest(_ engine: StorageEngine) async throws {
     let office = try await Office(engine)
-    #expect(office.fixture.service.core.starters[office.credential.id]?.credential?.isRevoked == false)
+    #expect(office.fixture.service.core.signInClients[office.credential.id]?.credential?.isRevoked == false)
     try await office.revoke()
     for _ in 0..<2 {
       let reply = await office.fixture.respond(try office.mark())
@@ -94,7 +94,7 @@ import Testing
     try await commands.takeBack(fixture.application, at: office.other.now())
     let target = Office.mark(of: fixture.application.id)
     #expect(await fixture.respond(try fixture.signed("GET", target)).reason == "UNKNOWN_APPLICATION")
-    #expect(fixture.service.core.starters[fixture.application.id] == nil)
+    #expect(fixture.service.core.signInClients[fixture.application.id] == nil)
     #expect(await fixture.respond(try office.mark()).reason == "UNKNOWN_APPLICATION")
   }
 
@@ -167,13 +167,13 @@ import Testing
         peer: "10.9.\(number / 250).\(number % 250 + 1)")
     }
     gate.shut()
-    let places = UnprovenRequests.greatestCount
+    let places = UnauthenticatedRequestLimit.greatestCount
     let statuses = await withTaskGroup(of: Int.self) { group in
       for request in requests { group.addTask { await fixture.respond(request).status } }
       var statuses: [Int] = []
       // Those beyond the places are answered while the gate is shut; all others but the first wait for the second look.
       while statuses.count < Self.strangers - places, let status = await group.next() { statuses.append(status) }
-      while fixture.service.core.starters.waiting < places - 1 { await Task.yield() }
+      while fixture.service.core.signInClients.waiting < places - 1 { await Task.yield() }
       gate.open()
       for await status in group { statuses.append(status) }
       return statuses

@@ -10,17 +10,17 @@ import Testing
   ]
 
   @Test func withoutOneOfItsOwnTheConsoleIsBesideTheRest() {
-    for route in Self.all + [.console([]), .door] { #expect(Listener.everything.takes(route)) }
+    for route in Self.all + [.console([]), .root] { #expect(Listener.everything.takes(route)) }
   }
 
   @Test func withOneTheOtherDoesNotHaveTheConsole() {
-    for route in Self.all + [.door] { #expect(Listener.allButConsole.takes(route)) }
+    for route in Self.all + [.root] { #expect(Listener.allButConsole.takes(route)) }
     #expect(!Listener.allButConsole.takes(.console([])) && !Listener.allButConsole.takes(.console(["sign-in"])))
   }
 
   @Test func theConsolesHasNothingElse() {
     let console = Listener.console(url: nil)
     for route in Self.all { #expect(!console.takes(route)) }
-    #expect(console.takes(.console(["users"])) && console.takes(.door))
+    #expect(console.takes(.console(["users"])) && console.takes(.root))
   }
 }

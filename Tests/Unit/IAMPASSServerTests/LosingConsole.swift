@@ -34,12 +34,12 @@ extension LosingStorage {
 
 // ConsoleStore.
 extension LosingStorage {
-  func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool {
+  func keep(_ ask: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool {
     try await call { try await $0.keep(ask, at: now) }
   }
 
-  func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk? {
-    try await call { try await $0.consoleAsk(key, at: now) }
+  func consoleRequest(_ key: Secret, at now: UnixTime) async throws -> ConsoleSignInRequest? {
+    try await call { try await $0.consoleRequest(key, at: now) }
   }
 
   func enterConsole(

@@ -36,27 +36,27 @@ extension LosingStorage {
     try await call { try await $0.invitation(ofListed: name, of: application, isFurther: isFurther, at: now) }
   }
 
-  func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry] {
+  func auditEntries(_ ask: HostAuditQuery) async throws -> [AuditEntry] {
     try await call { try await $0.auditEntries(ask) }
   }
 
-  func note(_ sighting: HostMarkSighting) async throws -> HostMark.Finding {
-    try await call { try await $0.note(sighting) }
+  func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding {
+    try await call { try await $0.record(sighting) }
   }
 
-  func note(_ reports: [HostReport]) async throws {
-    try await call { try await $0.note(reports) }
+  func record(_ reports: [HostReport]) async throws {
+    try await call { try await $0.record(reports) }
   }
 
-  func forkedComputers(of application: String) async throws -> [ForkedComputer] {
-    try await call { try await $0.forkedComputers(of: application) }
+  func clonedComputers(of application: String) async throws -> [ClonedComputer] {
+    try await call { try await $0.clonedComputers(of: application) }
   }
 
   func settleComputer(named name: String, of application: String, at now: UnixTime) async throws -> Bool {
     try await call { try await $0.settleComputer(named: name, of: application, at: now) }
   }
 
-  func userListPage(_ ask: UserListAsk) async throws -> UserListReply {
+  func userListPage(_ ask: UserListQuery) async throws -> UserListReply {
     try await call { try await $0.userListPage(ask) }
   }
 
@@ -79,7 +79,7 @@ extension LosingStorage {
     try await call { try await $0.decideJoin(id, isApproved: isApproved, at: now) }
   }
 
-  func join(_ ask: JoinAsk, at now: UnixTime) async throws -> JoinVerdict {
+  func join(_ ask: ReceivedJoinRequest, at now: UnixTime) async throws -> JoinVerdict {
     try await call { try await $0.join(ask, at: now) }
   }
 }

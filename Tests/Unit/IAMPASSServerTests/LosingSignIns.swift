@@ -5,30 +5,30 @@ import IAMPASSProtocol
 
 // RequestStore.
 extension LosingStorage {
-  func starter(_ id: String) async throws -> Starter? {
-    try await call { try await $0.starter(id) }
+  func signInClient(_ id: String) async throws -> SignInClient? {
+    try await call { try await $0.signInClient(id) }
   }
 
-  func starters(_ ids: [String]) async throws -> [String: Starter] {
-    try await call { try await $0.starters(ids) }
+  func signInClients(_ ids: [String]) async throws -> [String: SignInClient] {
+    try await call { try await $0.signInClients(ids) }
   }
 
   func settings(of application: String) async throws -> ApplicationSettings {
     try await call { try await $0.settings(of: application) }
   }
 
-  func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
-    try await call { try await $0.spend(nonce, at: now) }
+  func useNonce(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool {
+    try await call { try await $0.useNonce(nonce, at: now) }
   }
 
-  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
-    try await call { try await $0.spend(nonce, telling: session, at: now) }
+  func useNonce(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    try await call { try await $0.useNonce(nonce, telling: session, at: now) }
   }
 
-  func spend(
+  func useNonce(
     _ nonce: SignedNonce, reading id: String, at now: UnixTime
-  ) async throws -> (isNew: Bool, starter: Starter?) {
-    try await call { try await $0.spend(nonce, reading: id, at: now) }
+  ) async throws -> (isNew: Bool, signInClient: SignInClient?) {
+    try await call { try await $0.useNonce(nonce, reading: id, at: now) }
   }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {
@@ -53,16 +53,19 @@ extension LosingStorage {
     try await call { try await $0.session(id) }
   }
 
-  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse {
-    try await call { try await $0.note(use, of: name, by: starter, at: now) }
+  func record(_ use: CodeUse, of name: String, by signInClient: SignInClient, at now: UnixTime) async throws
+    -> CodeUseOutcome
+  {
+    try await call { try await $0.record(use, of: name, by: signInClient, at: now) }
   }
 
-  func toldSession(_ id: String) async throws -> ToldSession? {
-    try await call { try await $0.toldSession(id) }
+  func sessionView(_ id: String) async throws -> SessionView? {
+    try await call { try await $0.sessionView(id) }
   }
 
   func start(
-    _ ask: StartAsk, at now: UnixTime, deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+    _ ask: SessionStartRequest, at now: UnixTime,
+    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {
     try await call { try await $0.start(ask, at: now, deciding: decide) }
   }
@@ -75,7 +78,7 @@ extension LosingStorage {
   }
 
   func changeSession(_ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool) async throws -> (
-    told: ToldSession, isChanged: Bool
+    view: SessionView, isChanged: Bool
   )? {
     try await call { try await $0.changeSession(id, by: step) }
   }
@@ -86,7 +89,7 @@ extension LosingStorage {
     try await call { try await $0.changeUnended(of: user, by: step) }
   }
 
-  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion {
+  func endOverdue(at now: UnixTime, after place: OverdueCursor?, limit: Int) async throws -> OverduePortion {
     try await call { try await $0.endOverdue(at: now, after: place, limit: limit) }
   }
 }
@@ -120,8 +123,8 @@ extension LosingStorage {
     try await call { try await $0.setPresence(presence, of: phone, at: now) }
   }
 
-  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
-    try await call { try await $0.noteLook(of: phone, at: now) }
+  func notePageView(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await call { try await $0.notePageView(of: phone, at: now) }
   }
 
   func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
@@ -152,26 +155,26 @@ extension LosingStorage {
   }
 
   /// Asked for in the background, at any time: not counted.
-  func bells(of user: Int64) async throws -> [PhoneBell] {
-    try await inner.bells(of: user)
+  func pushTargets(of user: Int64) async throws -> [PushTarget] {
+    try await inner.pushTargets(of: user)
   }
 
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
     try await call { try await $0.keepPush(way, of: phone, at: now) }
   }
 
-  func forget(_ bell: PhoneBell) async throws { try await call { try await $0.forget(bell) } }
+  func forget(_ target: PushTarget) async throws { try await call { try await $0.forget(target) } }
 
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
     try await call { try await $0.wasSilent(phone, isAsking: isAsking) }
   }
 
-  func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
-    try await call { try await $0.hear(phone, wasSilent: wasSilent, at: now) }
+  func markSeen(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
+    try await call { try await $0.markSeen(phone, wasSilent: wasSilent, at: now) }
   }
 
-  func leaveForSilence(since last: PresenceBySilence.Look?, at now: UnixTime) async throws -> (
-    look: PresenceBySilence.Look, moved: [Session]
+  func leaveForSilence(since last: PresenceBySilence.Check?, at now: UnixTime) async throws -> (
+    check: PresenceBySilence.Check, moved: [Session]
   ) {
     try await call { try await $0.leaveForSilence(since: last, at: now) }
   }

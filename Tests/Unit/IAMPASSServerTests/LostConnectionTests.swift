@@ -11,7 +11,8 @@ import Testing
   /// What is asked before a request has proven who sends it, and what has no entry in the audit. Everything else says who
   /// does it.
   private static let withoutActor: Set = [
-    "starters(_:)", "spend(_:at:)", "spend(_:reading:at:)", "spend(_:telling:at:)", "keys(ofSession:)", "phone(_:)",
+    "starters(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "useNonce(_:telling:at:)", "keys(ofSession:)",
+    "phone(_:)",
     "link(_:)", "keepTime()",
   ]
 
@@ -32,10 +33,11 @@ import Testing
     // A guard that nothing reaches guards nothing.
     #expect(
       lost.isSuperset(of: [
-        "starters(_:)", "spend(_:at:)", "spend(_:reading:at:)", "mark()", "addUsers(_:called:to:)", "makeLink(_:at:)",
+        "starters(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "mark()", "addUsers(_:called:to:)",
+        "makeLink(_:at:)",
         "link(_:)", "register(_:by:at:deciding:)", "start(_:at:deciding:)", "phone(_:)", "requests(for:at:)",
         "changeUnended(of:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
-        "spend(_:telling:at:)", "changeSession(_:by:)", "setPresence(_:of:at:)", "account(of:at:)",
+        "useNonce(_:telling:at:)", "changeSession(_:by:)", "setPresence(_:of:at:)", "account(of:at:)",
       ]))
   }
 

@@ -183,14 +183,14 @@ import Testing
     let fixture = try await Fixture(matchCodes: .on)
     _ = try await TestPhone.registered(in: fixture)
     var codes: [String] = []
-    for number in 0..<RequestPlaces.greatestOfUser {
+    for number in 0..<OpenRequestLimit.greatestOfUser {
       for remote in [nil, "192.0.2.1"] {
         let context = SignInContext(host: "web-\(number)", remoteHost: remote)
         codes.append(try #require(try await fixture.started("alice", context: context).matchCode))
       }
     }
     #expect(codes.allSatisfy { $0.utf8.count == 2 && $0.utf8.allSatisfy { (0x30...0x39).contains($0) } })
-    #expect(Set(codes).count == 2 * RequestPlaces.greatestOfUser)
+    #expect(Set(codes).count == 2 * OpenRequestLimit.greatestOfUser)
   }
 
   /// All codes are in use, however their requests ended. No request starts until one of the codes is old.

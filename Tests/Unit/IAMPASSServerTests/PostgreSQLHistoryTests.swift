@@ -31,7 +31,7 @@ import Testing
     for (value, earlier, isTaken) in [("1", Int64(1), false), ("2", 0, true)] {
       let forgetAt = room.now.advanced(seconds: SignedNonce.lifetime - earlier)
       let nonce = SignedNonce(owner: "host:a", value: value, forgetAt: forgetAt)
-      #expect(try await room.storage.spend(nonce, at: room.now) == isTaken)
+      #expect(try await room.storage.useNonce(nonce, at: room.now) == isTaken)
     }
     let used = try await room.storage.register(
       try StorageRoom.newPhone(), by: link, at: room.now, deciding: StorageRoom.unusedLink)
@@ -89,17 +89,17 @@ import Testing
     let room = try await StorageRoom(.postgresql)
     let server = try Self.opened(room)
     #expect(try !server.beginWithCopy())
-    let others = try #require(server.others)
-    #expect(try await others.news() == [.missed])
+    let others = try #require(server.changeListener)
+    #expect(try await others.events() == [.missed])
     let epoch = try await room.storage.mark().epoch
     try Self.move(room, to: "another place")
-    var news: [ServerNews] = []
-    for _ in 0..<30 where news.isEmpty { news = try await others.news() }
+    var news: [ServerEvent] = []
+    for _ in 0..<30 where news.isEmpty { news = try await others.events() }
     #expect(news == [.historyBegan])
     #expect(try await room.storage.mark().epoch > epoch)
   }
 
-  /// Nonces that were spent since would work again.
+  /// Nonces that were used since would work again.
   @Test func aClockThatIsBehindBeginsNothing() async throws {
     let room = try await StorageRoom(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())

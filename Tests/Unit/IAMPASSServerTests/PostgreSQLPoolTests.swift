@@ -45,7 +45,7 @@ import Testing
       #expect(gate.arrivals == 3)
       #expect(storage.pool.waiting(.writing) == 17)
       #expect(try await storage.user("nobody", of: room.application.id) == nil)
-      #expect(try await storage.spend(nonce, at: room.now))
+      #expect(try await storage.useNonce(nonce, at: room.now))
       #expect(try await storage.count("a", within: 60, at: room.now).failures == 1)
       try await storage.answer()
       #expect(gate.arrivals == 3)
@@ -58,7 +58,7 @@ import Testing
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try await holding(.reading, count: 9, of: storage.pool) { _ in
       try await holding(.writing, count: 9, of: storage.pool) { _ in
-        try await holding(.spending, count: 9, of: storage.pool) { _ in
+        try await holding(.nonceUse, count: 9, of: storage.pool) { _ in
           try await holding(.counting, count: 9, of: storage.pool) { _ in try await storage.answer() }
         }
       }
@@ -80,7 +80,7 @@ import Testing
   }
 
   @Test func theFirstThatWaitsHasTheNextPlace() async throws {
-    let places = WaitingPlaces(1, patience: .seconds(60))
+    let places = ConcurrencyLimit(1, patience: .seconds(60))
     let order = Order()
     try await places.enter()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -99,7 +99,7 @@ import Testing
   }
 
   @Test func whatWaitsTooLongIsRefusedWithoutBeingBegun() async throws {
-    let places = WaitingPlaces(1, patience: .milliseconds(20))
+    let places = ConcurrencyLimit(1, patience: .milliseconds(20))
     try await places.enter()
     await #expect(throws: StorageBusy.self) { try await places.enter() }
     places.leave()
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func aReadThatIsCancelledLeavesTheQueue() async throws {
-    let places = WaitingPlaces(1, patience: .seconds(60))
+    let places = ConcurrencyLimit(1, patience: .seconds(60))
     try await places.enter()
     let client = Task { try await places.enter() }
     try await until { places.waiting == 1 }
@@ -140,21 +140,21 @@ import Testing
     let room = try await StorageRoom(.postgresql)
     let storage = try impatient(room.folder, room.clock)
     let nonce = SignedNonce(owner: "web-1", value: "7", forgetAt: room.now.advanced(seconds: 600))
-    try await holding(.spending, count: 2, of: storage.pool) { _ in
-      await #expect(throws: StorageBusy.self) { try await storage.spend(nonce, at: room.now) }
+    try await holding(.nonceUse, count: 2, of: storage.pool) { _ in
+      await #expect(throws: StorageBusy.self) { try await storage.useNonce(nonce, at: room.now) }
     }
-    #expect(try await storage.spend(nonce, at: room.now))
+    #expect(try await storage.useNonce(nonce, at: room.now))
   }
 
   @Test func aNonceWithoutATurnIsRefusedInTime() async throws {
-    let waiting = WaitingSpendings(greatestTurns: 1, patience: .milliseconds(20))
+    let waiting = NonceUseQueue(greatestTurns: 1, patience: .milliseconds(20))
     let now = UnixTime(seconds: 1_000_000)
     // The first has the turn, and does not take it.
     for hasTurn in [true, false] {
       let task = Task {
         try await withCheckedThrowingContinuation { continuation in
-          let spending = Spending(nonce: SignedNonce(owner: "a", value: "\(hasTurn)", forgetAt: now), now: now)
-          #expect(waiting.add(spending, continuation) == hasTurn)
+          let nonceUse = NonceUse(nonce: SignedNonce(owner: "a", value: "\(hasTurn)", forgetAt: now), now: now)
+          #expect(waiting.add(nonceUse, continuation) == hasTurn)
         }
       }
       if hasTurn {
@@ -281,7 +281,7 @@ import Testing
   /// How often the storage failed the service's requests.
   private func failures(of service: SignInService) -> Int {
     let text = service.core.metrics.text(
-      nil, signing: nil, unsignedSince: nil, load: service.core.storage.load, held: 0, keepsHouse: false,
+      nil, signing: nil, unsignedSince: nil, load: service.core.storage.load, held: 0, holdsHousekeeperLease: false,
       certificateEnd: nil, file: .elsewhere)
     let line = text.split(separator: "\n").first { $0.hasPrefix("iampass_storage_failures_total ") }
     return line?.split(separator: " ").last.flatMap { Int($0) } ?? 0

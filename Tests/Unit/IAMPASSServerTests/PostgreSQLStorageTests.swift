@@ -58,9 +58,9 @@ import Testing
     try storage.pool.lend { _ = try $0.run(readOnly) }
     // A nonce's request is asked again by its client.
     let nonce = SignedNonce(owner: "web-1", value: "7", forgetAt: room.now.advanced(seconds: 600))
-    let error = await #expect(throws: PostgreSQLError.self) { try await storage.spend(nonce, at: room.now) }
+    let error = await #expect(throws: PostgreSQLError.self) { try await storage.useNonce(nonce, at: room.now) }
     #expect(error.map { storage.trouble(behind: $0) } == .unreachable)
-    #expect(try await storage.spend(nonce, at: room.now))
+    #expect(try await storage.useNonce(nonce, at: room.now))
   }
 
   @Test func anotherTransactionInBetweenHasTheWholeDoneAgain() async throws {
@@ -164,7 +164,7 @@ import Testing
     let room = try await StorageRoom(.postgresql)
     _ = try await room.addUser()
     #expect(try await room.storage.user("alice\0", of: room.application.id) == nil)
-    #expect(try await room.storage.starter("\0") == nil)
+    #expect(try await room.storage.signInClient("\0") == nil)
     guard case .not(.unknownUser) = try await room.start(room.ask(for: "alice\0")).outcome else {
       throw StorageRoom.NotStarted()
     }

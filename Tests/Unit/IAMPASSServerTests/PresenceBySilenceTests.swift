@@ -176,7 +176,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .active)
   }
 
-  @Test func aBrowserIsNeverTakenSo() async throws {
+  @Test func aBrowserIsKnownByItsHeaders() async throws {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     let body = try phone.askBody(.requests)

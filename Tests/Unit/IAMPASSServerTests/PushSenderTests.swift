@@ -61,7 +61,7 @@ import Testing
     return Rung(
       pauses: pauses.withLock { $0 }, posts: pushes.posts,
       warnings: lines.all.filter { $0.level == .warning }.map { $0.metadata["error"] ?? $0.message },
-      isStillRung: try await !storage.bells(of: user).isEmpty, results: counts.counts)
+      isStillRung: try await !storage.pushTargets(of: user).isEmpty, results: counts.counts)
   }
 
   @Test func isTriedAgainAfterTheTimeThatTheServiceNames() async throws {

@@ -157,7 +157,7 @@ struct PushTests {
     #expect(try await phone.subscribe(Self.subscription).status == 200)
     let storage = fixture.service.storage
     let user = try await storage.read { [id = phone.device] in try Phone.find(id, in: $0)?.user ?? 0 }
-    let rung = { @Sendable in try await storage.bells(of: user).first?.phone }
+    let rung = { @Sendable in try await storage.pushTargets(of: user).first?.phone }
     let before = try await rung()
     #expect(before == phone.device)
     _ = try await fixture.linkCode(for: "alice", lost: true)

@@ -7,7 +7,7 @@ import Testing
 @Suite struct RepeatedStartTests {
   private static let name = StartName("0123456789abcdef0123456789abcdef")
 
-  private func named(_ ask: StartAsk) -> StartAsk {
+  private func named(_ ask: SessionStartRequest) -> SessionStartRequest {
     var ask = ask
     ask.name = Self.name
     return ask
@@ -35,7 +35,8 @@ import Testing
     #expect(begun(try await room.start(ask))?.lifecycle.ending == .denied)
   }
 
-  @Test(arguments: StorageEngine.allCases) func ofManyAtOnceOneStarts(_ engine: StorageEngine) async throws {
+  @Test(arguments: StorageEngine.allCases) func oneOfManyStartsByTheSameNameCounts(_ engine: StorageEngine) async throws
+  {
     let room = try await StorageRoom(engine)
     _ = try await room.phone()
     let ask = named(room.ask())

@@ -17,7 +17,7 @@ import Testing
     return try #require(ServiceMark(in: reply.body))
   }
 
-  /// Nonces that were spent after the copy was made would work again.
+  /// Nonces that were used after the copy was made would work again.
   @Test func aCopyIsNotUsedWhileTheClockIsBehindIt() async throws {
     let fixture = try await Fixture()
     let copy = fixture.folder + "/copy"

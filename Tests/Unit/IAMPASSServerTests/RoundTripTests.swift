@@ -47,7 +47,7 @@ import Testing
     func tell(_ session: Session) async throws -> SessionMoment? {
       let nonce = SignedNonce(
         owner: session.id, value: try RandomValue.identifier(), forgetAt: room.now.advanced(seconds: 600))
-      return try await storage.spend(nonce, telling: session.id, at: room.now)
+      return try await storage.useNonce(nonce, telling: session.id, at: room.now)
     }
   }
 
@@ -77,28 +77,28 @@ import Testing
     _ = try await office.tell(session)
     let trips = try await office.trips {
       let moment = try await office.tell(session)
-      #expect(moment?.told?.session.id == session.id)
+      #expect(moment?.view?.session.id == session.id)
     }
     #expect(trips == 1)
   }
 
   @Test func whoSignedIsReadInTheVisitThatSpendsTheNonce() async throws {
     let office = try await Office()
-    func spend() async throws -> (isNew: Bool, starter: Starter?) {
+    func useNonce() async throws -> (isNew: Bool, signInClient: SignInClient?) {
       let nonce = SignedNonce(
         owner: office.credential.id, value: try RandomValue.identifier(),
         forgetAt: office.room.now.advanced(seconds: 600), credential: office.credential.id)
-      return try await office.storage.spend(nonce, reading: office.credential.id, at: office.room.now)
+      return try await office.storage.useNonce(nonce, reading: office.credential.id, at: office.room.now)
     }
-    _ = try await spend()
+    _ = try await useNonce()
     let trips = try await office.trips {
-      let spent = try await spend()
-      #expect(spent.starter?.id == office.credential.id)
+      let spent = try await useNonce()
+      #expect(spent.signInClient?.id == office.credential.id)
     }
     #expect(trips == 1)
-    let ids = try (0..<UnprovenRequests.greatestCount).map { _ in try RandomValue.identifier() }
+    let ids = try (0..<UnauthenticatedRequestLimit.greatestCount).map { _ in try RandomValue.identifier() }
     let looks = try await office.trips {
-      let found = try await office.storage.starters(ids + [office.credential.id])
+      let found = try await office.storage.signInClients(ids + [office.credential.id])
       #expect(found.keys.sorted() == [office.credential.id])
     }
     #expect(looks == 1)
@@ -111,7 +111,7 @@ import Testing
     _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
     let trips = try await office.trips {
       let moment = try await office.tell(session)
-      #expect(moment?.told?.session.id == session.id)
+      #expect(moment?.view?.session.id == session.id)
     }
     #expect(trips <= 2)
   }

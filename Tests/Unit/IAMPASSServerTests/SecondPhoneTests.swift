@@ -76,13 +76,13 @@ import Testing
     try await room.storage.changeSettings(of: room.application.id) { $0.silenceLeaves = true }
     let bySecond = try await room.approved(by: second)
     let phone = try #require(await room.storage.phone(first.id))
-    let start = try await room.storage.leaveForSilence(since: nil, at: room.now).look
-    _ = try await room.storage.hear(phone, wasSilent: false, at: room.now)
-    var look = start
+    let start = try await room.storage.leaveForSilence(since: nil, at: room.now).check
+    _ = try await room.storage.markSeen(phone, wasSilent: false, at: room.now)
+    var check = start
     for _ in 0..<4 {
       room.clock.advance(seconds: 50)
-      let now = try await room.storage.leaveForSilence(since: look, at: room.now)
-      look = now.look
+      let now = try await room.storage.leaveForSilence(since: check, at: room.now)
+      check = now.check
       #expect(now.moved.isEmpty)
     }
     #expect(try await room.storage.session(bySecond.id)?.lifecycle.status == .active)
@@ -114,7 +114,7 @@ import Testing
     for phone in [first, second] {
       #expect(try await room.storage.keepPush(.browser(PushTests.subscription), of: phone, at: room.now))
     }
-    #expect(try await Set(room.storage.bells(of: first.user).map(\.phone)) == [first.id, second.id])
+    #expect(try await Set(room.storage.pushTargets(of: first.user).map(\.phone)) == [first.id, second.id])
     #expect(try await room.storage.account(of: first, at: room.now).phones.map(\.label) == ["phone", "phone 2"])
     // A list of users has each of them once.
     #expect(try await room.storage.application(room.application.id, usersAfter: 0)?.users.count == 1)

@@ -230,7 +230,8 @@ extension SigningOffice {
     let order = JoinOrder(
       application: "shop", secret: secret, uses: 1, days: 1, isUnattended: true, group: group)
     _ = try await storage.createJoinCode(order, at: now)
-    let ask = JoinAsk(request: JoinRequest(code: secret, name: "desk-\(group)", secret: own), address: "192.0.2.1")
+    let ask = ReceivedJoinRequest(
+      request: JoinRequest(code: secret, name: "desk-\(group)", secret: own), address: "192.0.2.1")
     guard case .joined(let credential, _, _) = try await storage.join(ask, at: now) else {
       throw StorageRoom.NotStarted()
     }

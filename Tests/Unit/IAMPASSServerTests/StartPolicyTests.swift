@@ -12,15 +12,15 @@ import Testing
   private func ask(
     methods: [AuthenticationMethod] = AuthenticationMethod.allCases, duration: Int64 = 3_600, from: String = "desk",
     hasContext: Bool = true, matchCode: Secret? = nil
-  ) -> StartAsk {
-    StartAsk(
-      user: "alice", starter: Starter(application: Self.application, credential: nil), client: .unknown,
+  ) -> SessionStartRequest {
+    SessionStartRequest(
+      user: "alice", signInClient: SignInClient(application: Self.application, credential: nil), client: .unknown,
       methods: methods, duration: duration, context: SignInContext(host: from), hasContext: hasContext, challenge: nil,
       matchCode: matchCode, boot: nil)
   }
 
   private struct Stored {
-    var isStarterUsable = true
+    var isClientUsable = true
     var isComputerHeld = false
     var settings = ApplicationSettings()
     var hasUser = true
@@ -45,13 +45,13 @@ import Testing
         isSourceBlocked: isSourceBlocked, hasTooManyDenials: hasTooManyDenials, unended: unended, freeCode: freeCode,
         isCodeInUse: isCodeInUse)
       return StartFacts(
-        isStarterUsable: isStarterUsable, settings: settings, isComputerHeld: isComputerHeld, user: hasUser ? user : nil
+        isClientUsable: isClientUsable, settings: settings, isComputerHeld: isComputerHeld, user: hasUser ? user : nil
       )
     }
   }
 
   private func decide(
-    _ ask: StartAsk? = nil, _ change: (inout Stored) throws -> Void = { _ in }
+    _ ask: SessionStartRequest? = nil, _ change: (inout Stored) throws -> Void = { _ in }
   ) rethrows -> StartPolicy.Decision {
     var stored = Stored()
     try change(&stored)
@@ -71,7 +71,7 @@ import Testing
   private struct NotDecided: Error { let decision: String }
 
   /// A request that waits for its answer since `age` seconds.
-  private func open(_ ask: StartAsk, age: Int64 = 1) throws -> Session {
+  private func open(_ ask: SessionStartRequest, age: Int64 = 1) throws -> Session {
     let terms = try terms(decide(ask))
     return try Session(ask, terms, at: Self.now.advanced(seconds: -age))
   }
@@ -127,7 +127,7 @@ import Testing
 
   @Test func refusesARevokedCredentialBeforeAllElse() throws {
     let decision = decide {
-      $0.isStarterUsable = false
+      $0.isClientUsable = false
       $0.settings.isDisabled = true
       $0.hasUser = false
     }
@@ -154,10 +154,10 @@ import Testing
 
   @Test func refusesAMethodThatThePhoneDoesNotHave() throws {
     for asked in [[.device], [.device, .facial]] as [[AuthenticationMethod]] {
-      guard case .refuse(.untrained(let trainings, user: 7)) = try decide(ask(methods: asked)) else {
+      guard case .refuse(.missingMethods(let missing, user: 7)) = try decide(ask(methods: asked)) else {
         throw NotDecided(decision: "\(asked)")
       }
-      #expect(trainings.first?.phone == "phone" && trainings.first?.methods == [.device])
+      #expect(missing.first?.phone == "phone" && missing.first?.methods == [.device])
     }
     #expect(try reason(decide(ask(methods: [.facial]))) == .methodNotAvailable)
     #expect(try reason(decide(ask(methods: [.facial])) { $0.methods = [.acceptance, .device] }) == .methodNotAvailable)

@@ -96,7 +96,7 @@ import Testing
     let session = try await room.approved(by: room.phone())
     let key = Secret("ask")
     _ = try await room.storage.keep(
-      ConsoleAsk(key: key, session: session.id, matchCode: Secret(""), askedAt: room.now), at: room.now)
+      ConsoleSignInRequest(key: key, session: session.id, matchCode: Secret(""), askedAt: room.now), at: room.now)
     #expect(try await room.storage.enterConsole(asked: key, key: Secret("key"), from: .unknown, at: room.now) == nil)
   }
 

@@ -81,7 +81,7 @@ import Testing
     guard case .cutOff = try await storage.endSessions([session.id], by: phone, at: room.now) else {
       throw StorageRoom.Thrown()
     }
-    try await storage.noteLook(of: phone, at: room.now)
+    try await storage.notePageView(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
     #expect(try await storage.requests(for: phone, at: room.now) == nil)
     #expect(try await !storage.keepPush(nil, of: phone, at: room.now))
@@ -104,8 +104,8 @@ import Testing
       try await room.storage.phone(phone.id)?.lookedAt
     }
     #expect(try await lookedAt() == nil)
-    try await room.storage.noteLook(of: phone, at: room.now)
-    try await room.storage.noteLook(of: phone, at: room.now.advanced(seconds: -60))
+    try await room.storage.notePageView(of: phone, at: room.now)
+    try await room.storage.notePageView(of: phone, at: room.now.advanced(seconds: -60))
     #expect(try await lookedAt() == room.now)
   }
 

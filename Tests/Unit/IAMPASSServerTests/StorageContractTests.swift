@@ -14,17 +14,17 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases) func aNonceIsSpentOnceForEachOwner(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
-    #expect(try await room.storage.spend(nonce("7", at: room.now), at: room.now))
-    #expect(try await !room.storage.spend(nonce("7", at: room.now), at: room.now))
-    #expect(try await room.storage.spend(nonce("8", at: room.now), at: room.now))
-    #expect(try await room.storage.spend(nonce("7", owner: "host:b", at: room.now), at: room.now))
+    #expect(try await room.storage.useNonce(nonce("7", at: room.now), at: room.now))
+    #expect(try await !room.storage.useNonce(nonce("7", at: room.now), at: room.now))
+    #expect(try await room.storage.useNonce(nonce("8", at: room.now), at: room.now))
+    #expect(try await room.storage.useNonce(nonce("7", owner: "host:b", at: room.now), at: room.now))
   }
 
   @Test(arguments: StorageEngine.allCases)
   func ofManyWhoSpendANonceAtOnceOneWins(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let (nonce, now) = (nonce("7", at: room.now), room.now)
-    let wins = try await room.wins { connection, _ in (try? await connection.spend(nonce, at: now)) == true }
+    let wins = try await room.wins { connection, _ in (try? await connection.useNonce(nonce, at: now)) == true }
     #expect(wins == 1)
   }
 
@@ -34,11 +34,11 @@ import Testing
     let (now, count) = (room.now, 100)
     let nonces = (0..<2 * count).map { nonce(String($0 % count), at: now) }
     let wins = await withTaskGroup(of: Bool.self) { group in
-      for nonce in nonces { group.addTask { (try? await room.storage.spend(nonce, at: now)) == true } }
+      for nonce in nonces { group.addTask { (try? await room.storage.useNonce(nonce, at: now)) == true } }
       return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
     }
     #expect(wins == count)
-    for nonce in nonces.prefix(count) { #expect(try await !room.opened().spend(nonce, at: now)) }
+    for nonce in nonces.prefix(count) { #expect(try await !room.opened().useNonce(nonce, at: now)) }
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -46,21 +46,21 @@ import Testing
     let room = try await StorageRoom(engine)
     let session = try await room.approved(by: room.phone())
     let nonces = (0..<5).map { nonce(String($0), owner: "session:" + session.id, at: room.now) }
-    let first = try #require(await room.storage.spend(nonces[0], telling: session.id, at: room.now))
-    #expect(first.told?.session.lifecycle == session.lifecycle)
+    let first = try #require(await room.storage.useNonce(nonces[0], telling: session.id, at: room.now))
+    #expect(first.view?.session.lifecycle == session.lifecycle)
     #expect(try await first.mark == room.storage.mark())
-    #expect(try await room.storage.spend(nonces[0], telling: session.id, at: room.now) == nil)
+    #expect(try await room.storage.useNonce(nonces[0], telling: session.id, at: room.now) == nil)
     // Changed by this process, and by another.
     let told = try #require(await room.storage.collect(session.id, at: room.now)).session
-    let second = try #require(await room.storage.spend(nonces[1], telling: session.id, at: room.now))
-    #expect(second.told?.session.lifecycle == told.lifecycle && told.lifecycle != session.lifecycle)
-    #expect(second.told?.session.isNews == false)
+    let second = try #require(await room.storage.useNonce(nonces[1], telling: session.id, at: room.now))
+    #expect(second.view?.session.lifecycle == told.lifecycle && told.lifecycle != session.lifecycle)
+    #expect(second.view?.session.isNews == false)
     _ = try await room.opened().logOut(session.id, at: room.now)
-    let third = try #require(await room.storage.spend(nonces[2], telling: session.id, at: room.now))
-    #expect(third.told?.session.lifecycle.ending == .loggedOut)
+    let third = try #require(await room.storage.useNonce(nonces[2], telling: session.id, at: room.now))
+    #expect(third.view?.session.lifecycle.ending == .loggedOut)
     #expect(third.mark.counter > second.mark.counter)
-    let unknown = try #require(await room.storage.spend(nonces[3], telling: "unknown", at: room.now))
-    #expect(unknown.told == nil)
+    let unknown = try #require(await room.storage.useNonce(nonces[3], telling: "unknown", at: room.now))
+    #expect(unknown.view == nil)
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -70,11 +70,11 @@ import Testing
     #expect(try await room.storage.keys(ofSession: session.id)?.token == session.token)
     _ = try await room.storage.logOut(session.id, at: room.now)
     let early = nonce("1", owner: "session:" + session.id, at: room.now)
-    #expect(try await room.storage.spend(early, telling: session.id, at: room.now)?.told != nil)
+    #expect(try await room.storage.useNonce(early, telling: session.id, at: room.now)?.view != nil)
     room.clock.advance(seconds: Session.keptAfterEnd + 1)
     try await room.opened().forgetOld(at: room.now, wall: room.clock.now)
     let late = nonce("2", owner: "session:" + session.id, at: room.now)
-    #expect(try await room.storage.spend(late, telling: session.id, at: room.now)?.told == nil)
+    #expect(try await room.storage.useNonce(late, telling: session.id, at: room.now)?.view == nil)
     #expect(try await room.storage.keys(ofSession: "unknown") == nil)
   }
 
@@ -82,12 +82,12 @@ import Testing
   func aNonceStaysSpentForALaterProcessAndAfterHousekeeping(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let nonce = nonce("7", at: room.now)
-    #expect(try await room.storage.spend(nonce, at: room.now))
+    #expect(try await room.storage.useNonce(nonce, at: room.now))
     let later = try room.opened()
-    #expect(try await !later.spend(nonce, at: room.now))
+    #expect(try await !later.useNonce(nonce, at: room.now))
     room.clock.advance(seconds: 10 * 86_400)
     try await later.forgetOld(at: room.now, wall: room.clock.now)
-    #expect(try await !later.spend(nonce, at: room.now))
+    #expect(try await !later.useNonce(nonce, at: room.now))
   }
 
   @Test(arguments: StorageEngine.allCases) func theUseOfACredentialIsNoted(_ engine: StorageEngine) async throws {
@@ -96,10 +96,10 @@ import Testing
       named: "a", host: "h", of: room.application.id, at: room.now)
     var nonce = nonce("7", at: room.now)
     nonce.credential = made.id
-    _ = try await room.storage.spend(nonce, at: room.now)
+    _ = try await room.storage.useNonce(nonce, at: room.now)
     #expect(try await room.storage.hostCredential(made.id, of: room.application.id)?.lastUsedAt == room.now)
-    #expect(try await room.storage.starter(made.id)?.credential?.lastUsedAt == room.now)
-    #expect(try await room.storage.starter("nobody") == nil)
+    #expect(try await room.storage.signInClient(made.id)?.credential?.lastUsedAt == room.now)
+    #expect(try await room.storage.signInClient("nobody") == nil)
   }
 
   // MARK: Starts
@@ -109,21 +109,23 @@ import Testing
     let room = try await StorageRoom(engine)
     let made = try await room.storage.createHostCredential(
       named: "a", host: "h", of: room.application.id, at: room.now)
-    let first = try await room.storage.spend(nonce("7", at: room.now), reading: made.id, at: room.now)
-    #expect(first.isNew && first.starter?.secret == made.secret && first.starter?.application.id == room.application.id)
-    let again = try await room.storage.spend(nonce("7", at: room.now), reading: made.id, at: room.now)
-    #expect(!again.isNew && again.starter == nil)
+    let first = try await room.storage.useNonce(nonce("7", at: room.now), reading: made.id, at: room.now)
+    #expect(
+      first.isNew && first.signInClient?.secret == made.secret
+        && first.signInClient?.application.id == room.application.id)
+    let again = try await room.storage.useNonce(nonce("7", at: room.now), reading: made.id, at: room.now)
+    #expect(!again.isNew && again.signInClient == nil)
     _ = try await room.opened().revokeCredential(made.id, of: room.application.id, at: room.now)
-    let second = try await room.storage.spend(nonce("8", at: room.now), reading: made.id, at: room.now)
-    #expect(second.isNew && second.starter?.credential?.isRevoked == true)
-    let own = try await room.storage.spend(nonce("9", at: room.now), reading: room.application.id, at: room.now)
-    #expect(own.isNew && own.starter?.credential == nil && own.starter?.secret == room.application.secret)
-    let nobody = try await room.storage.spend(nonce("10", at: room.now), reading: "nobody", at: room.now)
-    #expect(nobody.isNew && nobody.starter == nil)
-    let found = try await room.storage.starters([made.id, "nobody", room.application.id])
+    let second = try await room.storage.useNonce(nonce("8", at: room.now), reading: made.id, at: room.now)
+    #expect(second.isNew && second.signInClient?.credential?.isRevoked == true)
+    let own = try await room.storage.useNonce(nonce("9", at: room.now), reading: room.application.id, at: room.now)
+    #expect(own.isNew && own.signInClient?.credential == nil && own.signInClient?.secret == room.application.secret)
+    let nobody = try await room.storage.useNonce(nonce("10", at: room.now), reading: "nobody", at: room.now)
+    #expect(nobody.isNew && nobody.signInClient == nil)
+    let found = try await room.storage.signInClients([made.id, "nobody", room.application.id])
     #expect(Set(found.keys) == [made.id, room.application.id])
     #expect(found[made.id]?.credential?.id == made.id && found[room.application.id]?.credential == nil)
-    #expect(try await room.storage.starters([]).isEmpty)
+    #expect(try await room.storage.signInClients([]).isEmpty)
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -194,16 +196,16 @@ import Testing
     let phone = try await room.phone()
     let challenge = try #require(ApprovalChallenge.draw())
     let session = try await room.started(room.ask(challenge: challenge))
-    #expect(try await room.storage.toldSession(session.id)?.approval == nil)
+    #expect(try await room.storage.sessionView(session.id)?.approval == nil)
     _ = try await room.answer(session.id, .approve, by: phone).get()
-    let approval = try #require(await room.storage.toldSession(session.id)?.approval)
+    let approval = try #require(await room.storage.sessionView(session.id)?.approval)
     #expect(approval["phone"]?.string == phone.id)
     #expect(try await room.storage.collect(session.id, at: room.now)?.approval == approval)
     _ = try await room.storage.logOut(session.id, at: room.now)
-    #expect(try await room.storage.toldSession(session.id)?.approval == nil)
+    #expect(try await room.storage.sessionView(session.id)?.approval == nil)
     let other = try await room.approved(by: phone, host: "web-2")
-    #expect(try await room.storage.toldSession(other.id)?.approval == nil)
-    #expect(try await room.storage.toldSession("unknown") == nil)
+    #expect(try await room.storage.sessionView(other.id)?.approval == nil)
+    #expect(try await room.storage.sessionView("unknown") == nil)
   }
 
   @Test(arguments: StorageEngine.allCases)

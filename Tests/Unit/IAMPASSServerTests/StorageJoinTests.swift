@@ -23,7 +23,7 @@ import Testing
   ) async throws -> String {
     let request = JoinRequest(code: code, name: name, secret: Self.secret(number))
     let verdict = try await (connection ?? room.storage).join(
-      JoinAsk(request: request, address: "192.0.2.7"), at: room.now)
+      ReceivedJoinRequest(request: request, address: "192.0.2.7"), at: room.now)
     switch verdict {
     case .joined(let credential, let application, _):
       #expect(application == "shop")
@@ -40,7 +40,7 @@ import Testing
     _ = try await make(in: room)
     #expect(try await join(in: room) == "joined")
     let made = try #require(try await room.storage.application(room.application.id, usersAfter: 0)?.credentials.first)
-    #expect(try await room.storage.starter(made.id)?.credential?.secret == Self.secret(1))
+    #expect(try await room.storage.signInClient(made.id)?.credential?.secret == Self.secret(1))
     #expect(try await room.events().suffix(4).contains("computer joined"))
   }
 

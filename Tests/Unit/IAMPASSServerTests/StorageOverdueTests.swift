@@ -19,7 +19,7 @@ import Testing
     }
     room.clock.advance(seconds: SessionLifecycle.answerTime)
     var ended: [[String]] = []
-    var place: OverduePlace?
+    var place: OverdueCursor?
     repeat {
       let portion = try await room.endOverdue(after: place, limit: 2)
       ended.append(portion.ended.map(\.id))
@@ -80,7 +80,7 @@ import Testing
     #expect(!plan.contains("Seq Scan") && !plan.contains("Sort") && !plan.contains("TEMP B-TREE"))
     room.clock.advance(seconds: 3_600)
     var ended = 0
-    var place: OverduePlace?
+    var place: OverdueCursor?
     repeat {
       let portion = try await room.endOverdue(after: place, limit: 500)
       ended += portion.ended.count

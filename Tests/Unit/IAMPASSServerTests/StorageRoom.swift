@@ -88,23 +88,23 @@ final class StorageRoom: Sendable {
     by credential: HostCredential? = nil, boot: SignedBoot? = nil,
     challenge: ApprovalChallenge? = nil, methods: [AuthenticationMethod] = AuthenticationMethod.allCases,
     duration: Int64 = 3_600
-  ) -> StartAsk {
-    StartAsk(
-      user: user, starter: Starter(application: application, credential: credential), client: .unknown,
+  ) -> SessionStartRequest {
+    SessionStartRequest(
+      user: user, signInClient: SignInClient(application: application, credential: credential), client: .unknown,
       methods: methods, duration: duration,
       context: SignInContext(host: host, service: service, remoteHost: remoteHost), hasContext: true,
       challenge: challenge, matchCode: nil, boot: boot)
   }
 
   /// - Parameter connection: nil: the room's own.
-  func start(_ ask: StartAsk, on connection: (any ServiceStorage)? = nil) async throws -> SessionStart {
+  func start(_ ask: SessionStartRequest, on connection: (any ServiceStorage)? = nil) async throws -> SessionStart {
     let now = now
     return try await (connection ?? storage).start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
   }
 
-  func started(_ ask: StartAsk, on connection: (any ServiceStorage)? = nil) async throws -> Session {
+  func started(_ ask: SessionStartRequest, on connection: (any ServiceStorage)? = nil) async throws -> Session {
     guard case .started(let session, _) = try await start(ask, on: connection).outcome else { throw NotStarted() }
     return session
   }
@@ -153,14 +153,15 @@ final class StorageRoom: Sendable {
     let key = Secret(try RandomValue.identifier())
     #expect(
       try await storage.keep(
-        ConsoleAsk(key: key, session: session.id, matchCode: Secret("47"), askedAt: now), at: now))
+        ConsoleSignInRequest(key: key, session: session.id, matchCode: Secret("47"), askedAt: now), at: now))
     return key
   }
 
-  func administratorAsk(for name: String) async throws -> StartAsk {
+  func administratorAsk(for name: String) async throws -> SessionStartRequest {
     let own = try #require(try await storage.administratorsApplication())
-    return StartAsk(
-      user: name, starter: Starter(application: try #require(try await storage.application(own)), credential: nil),
+    return SessionStartRequest(
+      user: name,
+      signInClient: SignInClient(application: try #require(try await storage.application(own)), credential: nil),
       client: .unknown, methods: AuthenticationMethod.allCases, duration: 3_600,
       context: SignInContext(service: "console of test"), hasContext: true, challenge: nil, matchCode: nil, boot: nil)
   }
@@ -174,7 +175,7 @@ final class StorageRoom: Sendable {
     }
   }
 
-  func endOverdue(after place: OverduePlace? = nil, limit: Int = 100) async throws -> OverduePortion {
+  func endOverdue(after place: OverdueCursor? = nil, limit: Int = 100) async throws -> OverduePortion {
     try await storage.endOverdue(at: now, after: place, limit: limit)
   }
 

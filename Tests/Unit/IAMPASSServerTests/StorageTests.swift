@@ -14,7 +14,7 @@ import Testing
   @Test func whatIsWrittenIsOnTheDisk() async throws {
     let storage = try await Fixture().service.storage
     #expect(try await storage.write(synchronous) == Self.full)
-    #expect(try await storage.note(synchronous) == Self.normal)
+    #expect(try await storage.writeWithoutSync(synchronous) == Self.normal)
     #expect(try await storage.write(synchronous) == Self.full)
   }
 

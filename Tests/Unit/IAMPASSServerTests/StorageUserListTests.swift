@@ -13,7 +13,7 @@ import Testing
     since: Int64 = 0, after: String = "", group: String = "", in room: StorageRoom
   ) async throws -> UserListReply {
     try await room.storage.userListPage(
-      UserListAsk(asker: "own", application: room.application.id, group: group, since: since, after: after))
+      UserListQuery(requester: "own", application: room.application.id, group: group, since: since, after: after))
   }
 
   private func words(_ page: UserListReply) -> [String] {
@@ -112,7 +112,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func manyUsersComeInPages(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     for number in 0..<40 { _ = try await list("user\(number)", in: room) }
-    let ask = UserListAsk(asker: "own", application: room.application.id, group: "", since: 0, after: "")
+    let ask = UserListQuery(requester: "own", application: room.application.id, group: "", since: 0, after: "")
     let rows = (0..<2_000).map {
       UserListRow(name: "u\(10_000 + $0)", token: String(repeating: "t", count: 100), groups: " ")
     }

@@ -144,8 +144,8 @@ import Testing
     let forged = change()
     let own = try #require(try await storage.administratorsApplication())
     let application = try #require(try await storage.application(own))
-    let ask = StartAsk(
-      user: "ada", starter: Starter(application: application, credential: nil), client: .unknown,
+    let ask = SessionStartRequest(
+      user: "ada", signInClient: SignInClient(application: application, credential: nil), client: .unknown,
       methods: AuthenticationMethod.allCases, duration: 60, context: SignInContext(host: "web-1", command: "ls"),
       hasContext: true, challenge: forged.challenge(for: desk.id), matchCode: forged.code, boot: nil)
     let now = fixture.clock.now
@@ -187,8 +187,8 @@ import Testing
     let held = try await asked(change())
     try await approve(held, by: phone)
     for mark in ["a1", "b1"] {
-      _ = try await storage.note(
-        HostMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, at: fixture.clock.now))
+      _ = try await storage.record(
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, at: fixture.clock.now))
     }
     try await storage.changeSettings(of: fixture.application.id) { $0.holdsClones = true }
     #expect(try await outcome(held) == "COMPUTER_HELD")

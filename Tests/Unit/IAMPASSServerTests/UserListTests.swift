@@ -53,7 +53,7 @@ import Testing
     #expect(ServiceMark(in: reply.body) != nil)
   }
 
-  @Test func nobodyElseHasIt() async throws {
+  @Test func onlyTheCredentialsOwnerGetsTheList() async throws {
     try await add("alice")
     let other = HostCredential(
       id: credential.id, application: credential.application, name: "x", host: "x",

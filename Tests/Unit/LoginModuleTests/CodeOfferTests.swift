@@ -9,7 +9,7 @@ import Testing
 @testable import LoginModule
 
 /// A user's codes in a folder of their own, and the desk that takes them.
-final class CodeDrawer: CodeDesk {
+final class CodeDrawer: RecoveryCodeVerifier {
   let alice = SystemUser(name: UnixUsername(validating: "alice")!, uid: 1_000)
   let codes: RecoveryCodes
   let state: RunFolder
@@ -55,11 +55,11 @@ struct CodeOfferTests {
 
   @Test func aCodeSignsInWithoutTheService() throws {
     let scene = try scene(answers: [drawer.texts[2]])
-    guard case .offline(let signIn) = try scene.run(), case .code(let spent) = signIn.proof else {
+    guard case .offline(let signIn) = try scene.run(), case .code(let accepted) = signIn.proof else {
       Issue.record("not signed in")
       return
     }
-    #expect(spent.number == 3 && spent.left == 9)
+    #expect(accepted.number == 3 && accepted.left == 9)
     #expect(signIn.record == nil, "sudo opens no session")
     #expect(scene.terminal.asked == [offer])
     #expect(scene.limit.count == 0, "a right code does not count as a try")
@@ -297,7 +297,7 @@ struct CodeOfferTests {
 }
 
 /// A desk over other codes.
-private struct FaultyDesk: CodeDesk {
+private struct FaultyDesk: RecoveryCodeVerifier {
   let codes: RecoveryCodes
   let user: SystemUser
 

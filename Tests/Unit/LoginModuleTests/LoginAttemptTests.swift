@@ -19,7 +19,7 @@ struct Scene {
   var tokens = ScriptedTokens()
   var trust: ScriptedTrust?
   var offline: OfflineWays?
-  var shelf: ScriptedShelf?
+  var resumable: ScriptedShelf?
   var request: LoginRequest
   var policy = LoginPolicy(
     prompt: .auto, methods: [], timeout: 30, sessionDuration: 43_200, sendsContext: false, mustWatch: false)
@@ -37,7 +37,7 @@ struct Scene {
     let attempt = LoginAttempt(
       request: request, policy: policy, tokens: tokens, trust: trust, service: try ClientService(transport),
       conversation: terminal, limit: limit, recorder: recorder, clock: clock,
-      offline: offline, shelf: shelf)
+      offline: offline, resumable: resumable)
     let outcome = attempt.run()
     #expect(transport.isFinished, "the service was to be asked more")
     #expect(terminal.answers.isEmpty, "the user was to be asked more")

@@ -20,7 +20,7 @@ import WorkerLink
     #expect(open.code(for: .userChanged) == PAM_ABORT)
   }
 
-  @Test func nobodysAnswerStandsAside() {
+  @Test func aRequestThatNobodyAnswersIsUnavailable() {
     #expect(closed.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
     #expect(open.code(for: .answeredByNobody) == PAM_AUTHINFO_UNAVAIL)
     #expect(open.code(for: .asksNothing) == PAM_AUTHINFO_UNAVAIL)

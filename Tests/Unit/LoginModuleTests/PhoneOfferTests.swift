@@ -9,7 +9,7 @@ import Testing
 @testable import LoginModule
 
 /// A phone whose digits are never right. It says what a test wants of each try.
-private final class ScriptedPhoneDesk: PhoneDesk {
+private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
   var verdict = DigitsVerdict.wrong
   var questionError: OfflineError?
   var takeError: OfflineError?

@@ -214,7 +214,7 @@ final class ChangingTrust: ApprovalTrust {
 }
 
 /// Keeps a request as a file would: what is taken is made again of what was left.
-final class ScriptedShelf: RequestShelf {
+final class ScriptedShelf: ResumableRequests {
   private(set) var left: PendingSession?
   private var mark: String?
   /// A shelf that gives away what was asked by another mark.

@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test func whatIsOtherwiseIsNotTaken() {
+  @Test func malformedMessagesAreRefused() {
     let good = "00:AA:01:00:00:00 A4:C3:F0:11:22:33 medium"
     for text in [
       "", good + " ", good + "\n", "probe " + good, "00:AA:01:00:00:00 A4:C3:F0:11:22:33",

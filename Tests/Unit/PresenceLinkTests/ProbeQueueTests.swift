@@ -6,11 +6,11 @@ import Testing
 private final class Queue {
   private var queue = ProbeQueue<Int>()
 
-  func add(_ request: ProbeRequest, of asker: Int) -> Bool { queue.add(request, of: asker) }
-  func next(now: Int64) -> (asker: Int, request: ProbeRequest)? { queue.next(now: now) }
+  func add(_ request: ProbeRequest, of client: Int) -> Bool { queue.add(request, of: client) }
+  func next(now: Int64) -> (client: Int, request: ProbeRequest)? { queue.next(now: now) }
   func rested(_ phone: BluetoothAddress, from now: Int64) { queue.rested(phone, from: now) }
-  func remove(_ asker: Int) { queue.remove(asker) }
-  func isWaiting(_ asker: Int) -> Bool { queue.isWaiting(asker) }
+  func remove(_ client: Int) { queue.remove(client) }
+  func isWaiting(_ client: Int) -> Bool { queue.isWaiting(client) }
   func wake(now: Int64) -> Int64? { queue.wake(now: now) }
 }
 
@@ -26,8 +26,8 @@ private final class Queue {
 
   @Test func theOldestRequestComesFirst() {
     let queue = Queue()
-    for asker in 1...5 { #expect(queue.add(request(asker), of: asker)) }
-    for asker in 1...5 { #expect(queue.next(now: 0)?.asker == asker) }
+    for client in 1...5 { #expect(queue.add(request(client), of: client)) }
+    for client in 1...5 { #expect(queue.next(now: 0)?.client == client) }
     #expect(queue.next(now: 0) == nil)
     #expect(queue.wake(now: 0) == nil)
   }
@@ -48,10 +48,10 @@ private final class Queue {
     #expect(queue.add(request(1), of: 1))
     #expect(queue.add(request(2), of: 2))
     #expect(queue.wake(now: 1_000) == 1_000)
-    #expect(queue.next(now: 1_000)?.asker == 2)
+    #expect(queue.next(now: 1_000)?.client == 2)
     #expect(queue.next(now: 3_499) == nil)
     #expect(queue.wake(now: 3_499) == 3_500)
-    #expect(queue.next(now: 3_500)?.asker == 1)
+    #expect(queue.next(now: 3_500)?.client == 1)
   }
 
   @Test func whoeverAsksForMoreAndMorePhonesWaits() {

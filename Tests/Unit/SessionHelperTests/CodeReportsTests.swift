@@ -21,7 +21,7 @@ struct CodeReportsTests {
     try office.codes.keep(drawn.set)
     for code in drawn.codes.prefix(count) {
       let use = CodeUse(user: user.name, service: "sudo", tty: nil, remoteHost: "192.0.2.1", time: 1_700_000_000)
-      guard case .spent = try office.codes.take(code, of: user, use) else {
+      guard case .accepted = try office.codes.take(code, of: user, use) else {
         Issue.record("not spent")
         return
       }
@@ -29,7 +29,7 @@ struct CodeReportsTests {
   }
 
   private func look() {
-    office.supervisor.lookAtUses(at: office.now)
+    office.supervisor.checkUses(at: office.now)
     office.pass(milliseconds: 1_000)
   }
 
@@ -67,7 +67,7 @@ struct CodeReportsTests {
     #expect(office.service.usesTold.count == 1, "bob has no token")
     #expect(told.id == id && told.way == .phone && told.left == nil && !told.isOpen)
     #expect(told.context == SignInContext(host: "laptop", service: "login", user: "alice", tty: "tty1"))
-    #expect(try office.uses.untold().isEmpty)
+    #expect(try office.uses.unreported().isEmpty)
     office.restart()
     look()
     #expect(office.service.usesTold.count == 1, "a restart tells nothing again")
@@ -125,7 +125,7 @@ struct CodeReportsTests {
     try spend(1, of: "unknown")
     look()
     #expect(office.service.usesTold.isEmpty)
-    #expect(try office.codes.untoldUses().count == 1)
+    #expect(try office.codes.unreportedUses().count == 1)
     let line = "a use of a code is not told: user=unknown: the system does not know the user, whom the service lists"
     #expect(office.log.count(line) == 1)
   }
@@ -140,7 +140,7 @@ struct CodeReportsTests {
     office.service.toUses = .codeUseTold
     office.pass(milliseconds: 3_600_000)
     #expect(office.service.usesTold.count == tried + 1)
-    #expect(try office.codes.untoldUses().isEmpty)
+    #expect(try office.codes.unreportedUses().isEmpty)
   }
 
   @Test func aRevokedSetsUsesAreToldAllTheSame() throws {
@@ -160,7 +160,7 @@ struct CodeReportsTests {
     #expect(tried == 3, "a service that was put back may know the user in a moment")
     look()
     #expect(office.service.usesTold.count == tried)
-    #expect(try office.codes.untoldUses().isEmpty)
+    #expect(try office.codes.unreportedUses().isEmpty)
   }
 
   @Test func aPageThatIsNotThereSettlesNothing() throws {
@@ -169,14 +169,14 @@ struct CodeReportsTests {
     look()
     office.pass(milliseconds: 3_600_000)
     #expect(office.service.usesTold.count > 4)
-    #expect(try office.codes.untoldUses().count == 1)
+    #expect(try office.codes.unreportedUses().count == 1)
   }
 
   @Test func aUserWithoutTokenIsNobodyThere() throws {
     try spend(1, of: "bob")
     look()
     #expect(office.service.usesTold.isEmpty)
-    #expect(try office.codes.untoldUses().isEmpty)
+    #expect(try office.codes.unreportedUses().isEmpty)
   }
 
   @Test func aToldCodeStaysUsedUp() throws {

@@ -19,12 +19,12 @@ private final class Crowd {
 }
 
 @Suite struct MassEndGuardTests {
-  @Test func oneOfManyMayEnd() {
+  @Test func oneOfManySessionsMayEnd() {
     let massEnd = Crowd()
     #expect(massEnd.allows(ending: 1, doubted: 0, sound: 199, at: 0))
   }
 
-  @Test func allOfManyMayNot() {
+  @Test func allOfManySessionsMayNotEnd() {
     let massEnd = Crowd()
     #expect(!massEnd.allows(ending: 200, doubted: 0, sound: 0, at: 0))
   }
@@ -61,7 +61,7 @@ private final class Crowd {
     #expect(!massEnd.allows(ending: [1, 2, 3, 4, 5], doubted: [], sound: [1, 2, 3, 4, 5, 6], at: 0))
   }
 
-  @Test func endsOfEarlierDoNot() {
+  @Test func endsOfMoreThanAMinuteAgoDoNotCount() {
     let massEnd = Crowd()
     for second in 0..<5 { _ = massEnd.allows(ending: 1, doubted: 0, sound: 9 - second, at: Int64(second)) }
     #expect(massEnd.allows(ending: 1, doubted: 0, sound: 4, at: 70_000))

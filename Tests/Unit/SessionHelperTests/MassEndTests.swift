@@ -29,7 +29,7 @@ import Testing
     return (office, ids)
   }
 
-  private func shouts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
+  private func alerts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
 
   /// A dismissed user must not stay because they signed in six times.
   @Test func allSessionsOfOneUserEnd() throws {
@@ -41,7 +41,7 @@ import Testing
     office.pass(milliseconds: 30_000)
     #expect(Set(office.logind.terminated) == ["11", "12", "13", "14", "15", "16"])
     #expect(Set(office.records) == Set(others))
-    #expect(shouts(office) == 0)
+    #expect(alerts(office) == 0)
   }
 
   @Test(arguments: ["USER_DELETED", "ENDED_ON_PHONE", "LOGGED_OUT"])
@@ -62,7 +62,7 @@ import Testing
     for id in ids { office.says("closed", of: id, reason: reason) }
     office.pass(milliseconds: 30_000)
     #expect(office.logind.terminated == [])
-    #expect(shouts(office) == 1)
+    #expect(alerts(office) == 1)
   }
 
   @Test func whatIsLeftAsideIsEndedOnceSomebodyIsKnownToHaveWantedIt() throws {
@@ -76,15 +76,15 @@ import Testing
   @Test func whatIsLeftAsideIsAskedAgainAndShoutedAboutUntilItIsResolved() throws {
     let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)
-    let (asked, shouted) = (office.service.asked, shouts(office))
+    let (asked, alerted) = (office.service.asked, alerts(office))
     office.pass(milliseconds: 3_600_000)
     #expect((300...400).contains(office.service.asked - asked))
-    #expect((5...7).contains(shouts(office) - shouted))
+    #expect((5...7).contains(alerts(office) - alerted))
     for id in ids { office.says("active", of: id) }
     office.pass(milliseconds: 90_000)
-    let after = shouts(office)
+    let after = alerts(office)
     office.pass(milliseconds: 3_600_000)
-    #expect(shouts(office) == after)
+    #expect(alerts(office) == after)
     #expect(office.logind.terminated == [])
   }
 
@@ -92,19 +92,19 @@ import Testing
   @Test func whatIsLeftAsideIsSpokenOfPastItsExpiry() throws {
     let (office, _) = try officeWhereAllEnd(lasting: 1_200) { $0.onExpiry = .ignore }
     office.pass(milliseconds: 1_800_000)
-    let (asked, shouted) = (office.service.asked, shouts(office))
+    let (asked, alerted) = (office.service.asked, alerts(office))
     office.pass(milliseconds: 3_600_000)
     #expect(office.service.asked - asked >= 300)
-    #expect(shouts(office) - shouted >= 5)
+    #expect(alerts(office) - alerted >= 5)
   }
 
   @Test func isShoutedAboutAfterARestartToo() throws {
     let (office, _) = try officeWhereAllEnd()
     office.pass(milliseconds: 30_000)
     office.restart()
-    let shouted = shouts(office)
+    let alerted = alerts(office)
     office.pass(milliseconds: 300_000)
-    #expect(shouts(office) > shouted)
+    #expect(alerts(office) > alerted)
     #expect(office.logind.terminated == [])
   }
 

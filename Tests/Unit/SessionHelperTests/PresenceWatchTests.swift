@@ -21,7 +21,7 @@ private struct Play {
     let began = now
     now += answers.contains(.silent) ? 5_100 : 30
     log += watch.look(answers, ended: now).map { ($0, now) }
-    now = watch.nextLook(began: began, ended: now + 2_500)
+    now = watch.nextProbe(began: began, ended: now + 2_500)
   }
 
   /// Looks until the phone counts as gone or nobody knows, at most for an hour.

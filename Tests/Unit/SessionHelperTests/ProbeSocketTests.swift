@@ -106,7 +106,7 @@ import Testing
     #expect(socket.answer(at: 3) == .silent)
   }
 
-  @Test func noProbeIsIgnorance() {
+  @Test func withoutAProbeTheAnswerIsUnknown() {
     socket.ask(request, at: 0)
     #expect(socket.deadline == 0)
     #expect(socket.answer(at: 0) == .unknown("no-probe"))

@@ -26,7 +26,7 @@ import Testing
     return (office, ids)
   }
 
-  private func shouts(_ office: Office) -> Int {
+  private func alerts(_ office: Office) -> Int {
     office.log.lines.count { $0.priority == LOG_CRIT && $0.text.contains("went back") }
   }
 
@@ -38,7 +38,7 @@ import Testing
     office.pass(milliseconds: 1_800_000)
     #expect(office.logind.terminated == [])
     #expect(office.service.marksAsked > 0)
-    #expect((2...4).contains(shouts(office)))
+    #expect((2...4).contains(alerts(office)))
   }
 
   /// A higher epoch alone says that the service may have lost sessions.
@@ -56,7 +56,7 @@ import Testing
     office.service.toMark = .mark(at(101))
     office.pass(milliseconds: 120_000)
     #expect(office.logind.terminated == ["1"])
-    #expect(shouts(office) == 0)
+    #expect(alerts(office) == 0)
   }
 
   @Test func aQuestionThatIsNotAnsweredEndsNothing() throws {
@@ -94,7 +94,7 @@ import Testing
       office.says(word, of: ids[0], reason: "LOGGED_OUT", mark: mark)
       office.pass(milliseconds: 300_000)
       #expect(office.logind.terminated == [])
-      #expect(shouts(office) == 1)
+      #expect(alerts(office) == 1)
     }
   }
 
@@ -149,9 +149,9 @@ import Testing
     for id in ids { office.says("closed", of: id, mark: at(40)) }
     office.pass(milliseconds: 7_200_000 + 120_000)
     #expect(office.logind.terminated.count == 3)
-    let shouted = shouts(office)
+    let alerted = alerts(office)
     office.pass(milliseconds: 3_600_000)
-    #expect(shouts(office) == shouted)
+    #expect(alerts(office) == alerted)
   }
 
   @Test func anAdministratorEndsIt() throws {

@@ -125,7 +125,7 @@ import Testing
     office.pass()
     #expect(office.service.asked == 0)
     #expect(chmod(path, 0o600) == 0)
-    office.supervisor.lookAtLeftOut(at: office.now)
+    office.supervisor.checkLeftOut(at: office.now)
     office.pass(milliseconds: 1_000, looking: false)
     #expect(office.service.asked > 0)
   }

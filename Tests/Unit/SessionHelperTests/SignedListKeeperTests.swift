@@ -101,7 +101,7 @@ import Testing
     while let due = keeper.due, due <= now, !service.toUsers.isEmpty {
       keeper.turn(service, now)
       for (ticket, outcome) in service.outcomes() {
-        #expect(keeper.took(ticket, outcome, AskingPace(), now))
+        #expect(keeper.took(ticket, outcome, PollingSchedule(), now))
       }
     }
   }

@@ -12,7 +12,7 @@ struct StackGuardTests {
   private static let own = "auth required pam_iampass.so\nauth required pam_unix.so\n"
   private static let foreign = "auth required pam_unix.so\n"
   private static let day = StackGuard.tellTime
-  private static let pause = StackGuard.lookTime
+  private static let pause = StackGuard.checkInterval
   /// When the line has been there for long enough.
   private static let start = pause
 
@@ -68,7 +68,7 @@ struct StackGuardTests {
     try lose()
     guardian.turn(at: Self.start + Self.pause - 1)
     #expect(log.lines.isEmpty)
-    guardian.lookSoon()
+    guardian.checkSoon()
     guardian.turn(at: Self.start + Self.pause - 1)
     #expect(log.lines.count == 1)
   }

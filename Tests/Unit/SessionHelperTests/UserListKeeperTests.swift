@@ -46,7 +46,7 @@ import Testing
     while let due = keeper.due, due <= now, !service.toUsers.isEmpty {
       keeper.turn(service, now)
       for (ticket, outcome) in service.outcomes() {
-        #expect(keeper.took(ticket, outcome, AskingPace(), now))
+        #expect(keeper.took(ticket, outcome, PollingSchedule(), now))
       }
     }
   }
@@ -68,7 +68,7 @@ import Testing
     service.now = 1_001
     keeper.turn(service, 1_001)
     service.now = 21_001
-    for (ticket, outcome) in service.outcomes() { _ = keeper.took(ticket, outcome, AskingPace(), 21_001) }
+    for (ticket, outcome) in service.outcomes() { _ = keeper.took(ticket, outcome, PollingSchedule(), 21_001) }
     #expect(keeper.due == 21_001)
   }
 

@@ -30,7 +30,7 @@ struct ComputerList: AsyncParsableCommand {
     let (computers, forks) = try await options.managing { storage in
       (
         try await storage.hostCredentials(of: options.application),
-        try await storage.forkedComputers(of: options.application)
+        try await storage.clonedComputers(of: options.application)
       )
     }
     let forkOf = Dictionary(forks.map { ($0.credential, $0) }) { first, _ in first }
@@ -40,19 +40,19 @@ struct ComputerList: AsyncParsableCommand {
     try Output.say(lines)
   }
 
-  private static func textLine(_ one: HostCredential, _ fork: ForkedComputer?) -> String {
+  private static func textLine(_ one: HostCredential, _ fork: ClonedComputer?) -> String {
     let used = one.lastUsedAt.map { ["used=\($0.text)"] } ?? []
     return ([one.name, "host=\(one.host)"] + used + (fork.map(words) ?? [])).joined(separator: "  ")
   }
 
-  private static func words(_ fork: ForkedComputer) -> [String] {
+  private static func words(_ fork: ClonedComputer) -> [String] {
     [
       fork.areBothUsed ? "copied" : "copied-or-put-back", "address=\(fork.address ?? "-")",
       "other-address=\(fork.otherAddress ?? "-")", "since=\(fork.firstAt.text)", "last=\(fork.lastAt.text)",
     ]
   }
 
-  private static func jsonLine(_ one: HostCredential, _ fork: ForkedComputer?) -> String {
+  private static func jsonLine(_ one: HostCredential, _ fork: ClonedComputer?) -> String {
     let noticed: JSON? = fork.map { fork in
       .object([
         "are_both_used": .bool(fork.areBothUsed), "address": fork.address.map { .string($0) },

@@ -48,7 +48,7 @@ struct ServerRun: Sendable {
       async let certificates: Void = tls.keepFresh(logger: logger)
       async let lists: Void = service.followUserLists()
       async let heap: Void = giveBackHeap()
-      await service.keepHouse(keeping: keptTimes)
+      await service.doHousekeeping(keeping: keptTimes)
       await certificates
       await lists
       await heap

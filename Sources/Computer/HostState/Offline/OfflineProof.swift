@@ -3,13 +3,13 @@ import HostSystem
 /// The proof of a sign-in without the service.
 public enum OfflineProof: Sendable, Equatable {
   /// A recovery code that is used up on the disk.
-  case code(SpentCode)
+  case code(AcceptedCode)
   /// The digits of a trusted phone, noted on the disk.
   case phone(OfflineApproval)
 
   public var user: UnixUsername {
     switch self {
-    case .code(let spent): spent.user
+    case .code(let accepted): accepted.user
     case .phone(let approval): approval.user
     }
   }
@@ -25,7 +25,7 @@ public enum OfflineProof: Sendable, Equatable {
   /// The use that the session's record keeps.
   func use(at time: Int64) -> SessionRecord.OfflineUse {
     switch self {
-    case .code(let spent): .init(id: spent.use, way: .recovery, time: time)
+    case .code(let accepted): .init(id: accepted.use, way: .recovery, time: time)
     case .phone(let approval): .init(id: approval.use, way: .phone, time: time)
     }
   }

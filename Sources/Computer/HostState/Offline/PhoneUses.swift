@@ -59,7 +59,7 @@ public struct PhoneUses: Sendable {
   }
 
   /// The uses to report, in no order. Unreadable files are left out.
-  public func untold() throws(FileError) -> [PhoneUse] {
+  public func unreported() throws(FileError) -> [PhoneUse] {
     var found = stat()
     guard lstat(state.path + "/offline/uses", &found) == 0 else { return [] }
     let folder = try self.folder()

@@ -4,8 +4,8 @@ import IAMPASSProtocol
 
 /// A recovery code that was valid, and is used up on the disk.
 ///
-/// Only ``RecoveryCodes`` makes it, so that a sign-in by a code that was not spent does not compile.
-public struct SpentCode: Sendable, Equatable {
+/// Only ``RecoveryCodes`` makes it, so that a sign-in by a code that was not used up does not compile.
+public struct AcceptedCode: Sendable, Equatable {
   public let user: UnixUsername
   /// The set's id and the code's number in it: they identify the use.
   public let set: String
@@ -25,7 +25,7 @@ public struct SpentCode: Sendable, Equatable {
 
 /// The result of a typed code.
 public enum CodeVerdict: Sendable, Equatable {
-  case spent(SpentCode)
+  case accepted(AcceptedCode)
   /// A code of the set that was used before.
   case used(number: Int)
   case wrong
@@ -53,7 +53,7 @@ public struct RecoveryCodes: Sendable {
     self.computer = computer
   }
 
-  /// Uses a typed code, once. The code is used up on the disk before this returns ``CodeVerdict/spent(_:)``.
+  /// Uses a typed code, once. The code is used up on the disk before this returns ``CodeVerdict/accepted(_:)``.
   ///
   /// This takes the same time for a user without codes, and for an unknown user.
   public func take(_ code: RecoveryCode, of user: SystemUser?, _ use: CodeUse) throws(RecoveryError) -> CodeVerdict {
@@ -67,14 +67,14 @@ public struct RecoveryCodes: Sendable {
     var use = use
     let left = max(0, try left(of: set) - 1)
     use.left = left
-    guard try spend(number, of: set, use) else { return .used(number: number) }
+    guard try useUp(number, of: set, use) else { return .used(number: number) }
     // The set was revoked or replaced meanwhile, so its code is no longer valid.
     guard try usableSet(of: user)?.id == set.id else { return .wrong }
-    return .spent(SpentCode(set, number: number, left: left))
+    return .accepted(AcceptedCode(set, number: number, left: left))
   }
 
   /// Makes the file that marks a code as used. False if the file is already there.
-  private func spend(_ number: Int, of set: RecoverySet, _ use: CodeUse) throws(RecoveryError) -> Bool {
+  private func useUp(_ number: Int, of set: RecoverySet, _ use: CodeUse) throws(RecoveryError) -> Bool {
     try onFile { () throws(FileError) in
       let folder = try self.folder()
       let path = folder + "/" + Self.usedName(number, of: set)
@@ -165,7 +165,7 @@ public struct RecoveryCodes: Sendable {
   // MARK: Uses that the service is to be told of
 
   /// The uses to report, in no order. Unreadable files are left out.
-  public func untoldUses() throws(RecoveryError) -> [UntoldUse] {
+  public func unreportedUses() throws(RecoveryError) -> [UnreportedUse] {
     guard isThere else { return [] }
     return try onFile { () throws(FileError) in
       let folder = try self.folder()
@@ -175,17 +175,17 @@ public struct RecoveryCodes: Sendable {
           let bytes = try? SecureFile.read(folder + "/" + file, privacy: .secret, limit: Self.greatestSize),
           let use = CodeUse(parsing: bytes)
         else { return nil }
-        return UntoldUse(id: name.split(separator: ".").dropFirst().joined(separator: "."), use: use, name: name)
+        return UnreportedUse(id: name.split(separator: ".").dropFirst().joined(separator: "."), use: use, name: name)
       }
     }
   }
 
   /// Notes that the service knows the use. The code stays used up as long as its set is there.
-  public func noteTold(_ untold: UntoldUse) throws(RecoveryError) {
-    let current = try set(of: untold.use.user)
+  public func noteReported(_ unreported: UnreportedUse) throws(RecoveryError) {
+    let current = try set(of: unreported.use.user)
     try onFile { () throws(FileError) in
-      let path = try self.folder() + "/" + untold.name
-      if let current, untold.id.hasPrefix(current.id + ".") {
+      let path = try self.folder() + "/" + unreported.name
+      if let current, unreported.id.hasPrefix(current.id + ".") {
         return try AtomicFile.write([], to: path + Self.toldEnding, mode: 0o600)
       }
       guard unlink(path + Self.usedEnding) == 0 || errno == ENOENT else {

@@ -113,7 +113,7 @@ public struct CodeUse: Sendable, Equatable {
 }
 
 /// A use that was not reported to the service yet.
-public struct UntoldUse: Sendable, Equatable {
+public struct UnreportedUse: Sendable, Equatable {
   /// The set's id and the code's number in it.
   public let id: String
   public let use: CodeUse

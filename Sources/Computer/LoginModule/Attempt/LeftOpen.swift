@@ -4,7 +4,7 @@ import IAMPASSProtocol
 
 /// Keeps a request that outlives its conversation. A locker that shows nothing takes no password while it waits. So it
 /// waits a short time, and its user presses Enter again.
-public protocol RequestShelf {
+public protocol ResumableRequests {
   /// Removes and returns the request that this same program has left; nil if there is none.
   ///
   /// - Parameter mark: the mark of the present question. Only a request with the same mark is resumed.
@@ -23,13 +23,13 @@ extension LoginAttempt {
   func leftOpen(
     _ question: ApprovalQuestion, mark: String, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession? {
-    guard let shelf, let pending = shelf.take(question, mark: mark) else { return nil }
+    guard let resumable, let pending = resumable.take(question, mark: mark) else { return nil }
     let answer: ApprovalAnswer
     do { answer = try service.approval(of: pending, waitSeconds: nil, deadline: deadline) } catch {
       // The wait asks again.
       if error.isPassing { return pending }
       if error == .notFound {
-        shelf.forget(pending)
+        resumable.forget(pending)
         return nil
       }
       cancel(pending.remote)
@@ -38,7 +38,7 @@ extension LoginAttempt {
     switch answer {
     case .approved, .waiting: return pending
     case .ended(let status, let reason):
-      shelf.forget(pending)
+      resumable.forget(pending)
       if status == .cancelled { throw Refusal(endedBy: status, reason: reason) }
       // The request's time is over, or its approval was not fetched in time.
       return nil
@@ -48,7 +48,7 @@ extension LoginAttempt {
   /// Whether the request goes on without this conversation. A request with digits does not, because the digits must be
   /// visible as long as they may be typed.
   func leaves(_ pending: PendingSession, mark: String) -> Bool {
-    guard let shelf, pending.matchCode == nil else { return false }
-    return shelf.leave(pending, mark: mark)
+    guard let resumable, pending.matchCode == nil else { return false }
+    return resumable.leave(pending, mark: mark)
   }
 }

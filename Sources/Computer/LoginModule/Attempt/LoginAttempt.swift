@@ -21,13 +21,13 @@ public struct LoginAttempt {
   /// The ways without the service; nil if there is none.
   let offline: OfflineWays?
   /// Keeps unanswered requests; nil: they are cancelled.
-  let shelf: (any RequestShelf)?
+  let resumable: (any ResumableRequests)?
 
   public init(
     request: LoginRequest, policy: LoginPolicy, tokens: any TokenLookup, trust: (any ApprovalTrust)?,
     service: any AuthenticationService, conversation: any Conversation, limit: any RequestLimit,
     recorder: any SessionRecorder, clock: any LoginClock, offline: OfflineWays? = nil,
-    shelf: (any RequestShelf)? = nil
+    resumable: (any ResumableRequests)? = nil
   ) {
     self.request = request
     self.policy = policy
@@ -39,7 +39,7 @@ public struct LoginAttempt {
     self.recorder = recorder
     self.clock = clock
     self.offline = offline
-    self.shelf = shelf
+    self.resumable = resumable
   }
 
   public func run() -> LoginOutcome {

@@ -4,7 +4,7 @@ import IAMPASSClient
 import IAMPASSProtocol
 
 /// Takes typed recovery codes, for one user and one sign-in.
-public protocol CodeDesk {
+public protocol RecoveryCodeVerifier {
   /// Uses a code up, if it is one of the user's.
   ///
   /// - Parameter isEnrolled: whether the user may sign in by phone here. A code of another user is not accepted, in the
@@ -13,7 +13,7 @@ public protocol CodeDesk {
 }
 
 /// Asks the user's phone without the service, for one sign-in.
-public protocol PhoneDesk {
+public protocol OfflineApprovalVerifier {
   /// Makes a question; nil if no phone could answer it.
   ///
   /// - Parameter isEnrolled: whether the user may sign in by phone here.
@@ -38,16 +38,16 @@ public struct PosedQuestion: Sendable {
 /// The ways to sign in without the service, if the PAM service allows any.
 public struct OfflineWays {
   /// The recovery codes; nil if they are not allowed.
-  let codes: (any CodeDesk)?
+  let codes: (any RecoveryCodeVerifier)?
   /// The phones; nil if they are not allowed.
-  let phone: (any PhoneDesk)?
+  let phone: (any OfflineApprovalVerifier)?
   /// Counts tries of all ways, and requests to the phone.
   let limit: any RequestLimit
   /// Counts tries of digits from all remote hosts together; nil for a sign-in at this computer.
   let remoteDigits: (any RequestLimit)?
 
   public init(
-    codes: (any CodeDesk)?, phone: (any PhoneDesk)? = nil, limit: any RequestLimit,
+    codes: (any RecoveryCodeVerifier)?, phone: (any OfflineApprovalVerifier)? = nil, limit: any RequestLimit,
     remoteDigits: (any RequestLimit)? = nil
   ) {
     self.codes = codes
@@ -156,9 +156,9 @@ extension LoginAttempt {
   /// Shows the phone's link. If that fails, the other ways are left.
   private func pose(_ offer: inout OfflineOffer) throws(Refusal) {
     offer.posed = nil
-    guard let desk = offer.ways.phone else { return }
+    guard let verifier = offer.ways.phone else { return }
     let posed: PosedQuestion?
-    do { posed = try desk.question(isEnrolled: offer.isEnrolled) } catch {
+    do { posed = try verifier.question(isEnrolled: offer.isEnrolled) } catch {
       offer.fault = .phone(error)
       // sshd's user sees the same text for every fault.
       if offer.ways.codes == nil, !request.isSSH { throw .offered(.phoneBroken(error), after: offer.refusal) }
@@ -176,19 +176,21 @@ extension LoginAttempt {
   private func proof(of answer: OfflineOffer.Answer, _ offer: inout OfflineOffer) throws(Refusal) -> OfflineProof? {
     var words: String
     switch answer {
-    case .code(let code, let desk):
+    case .code(let code, let verifier):
       words = Refusal.codeNotTaken
       do throws(RecoveryError) {
-        if case .spent(let spent) = try desk.take(code, isEnrolled: offer.isEnrolled) { return .code(spent) }
+        if case .accepted(let accepted) = try verifier.take(code, isEnrolled: offer.isEnrolled) {
+          return .code(accepted)
+        }
       } catch {
         // In sshd, strangers must not learn who has codes.
         guard request.isSSH else { throw .offered(.broken(error), after: offer.refusal) }
         offer.fault = .codes(error)
       }
-    case .digits(let digits, let question, let desk):
+    case .digits(let digits, let question, let verifier):
       words = Refusal.digitsNotTaken
       do throws(OfflineError) {
-        switch try desk.take(digits, for: question, isEnrolled: offer.isEnrolled) {
+        switch try verifier.take(digits, for: question, isEnrolled: offer.isEnrolled) {
         case .approved(let approval): return .phone(approval)
         case .wrong: break
         case .tooLate: words = Refusal.digitsTooLate
@@ -241,8 +243,8 @@ extension LoginAttempt {
 /// The offer of one sign-in, and its progress.
 private struct OfflineOffer {
   enum Answer {
-    case code(RecoveryCode, any CodeDesk)
-    case digits(OfflineDigits, OfflineQuestion, any PhoneDesk)
+    case code(RecoveryCode, any RecoveryCodeVerifier)
+    case digits(OfflineDigits, OfflineQuestion, any OfflineApprovalVerifier)
   }
 
   let ways: OfflineWays
@@ -254,9 +256,9 @@ private struct OfflineOffer {
 
   /// Nil if the text does not have the form of an offered way.
   func answer(_ typed: Secret) -> Answer? {
-    if let desk = ways.codes, let code = RecoveryCode(typed: typed) { return .code(code, desk) }
-    if let desk = ways.phone, let posed, let digits = OfflineDigits(typed: typed) {
-      return .digits(digits, posed, desk)
+    if let verifier = ways.codes, let code = RecoveryCode(typed: typed) { return .code(code, verifier) }
+    if let verifier = ways.phone, let posed, let digits = OfflineDigits(typed: typed) {
+      return .digits(digits, posed, verifier)
     }
     return nil
   }

@@ -48,7 +48,7 @@ public struct BrokeredLogin {
       trust: setup.phoneTrust, service: service, conversation: conversation,
       limit: HostRequestLimit(limiter: limiter, user: user.name, source: asked.source),
       recorder: NoRecorder(), clock: clock,
-      shelf: owner.map { LeftShelf(setup: setup, owner: $0, service: service) })
+      resumable: owner.map { StoredResumableRequests(setup: setup, owner: $0, service: service) })
     return (attempt.run(), connection.begun)
   }
 

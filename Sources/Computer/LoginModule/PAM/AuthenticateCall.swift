@@ -208,9 +208,9 @@ struct AuthenticateCall {
       approval = nil
       isByPhone = false
       switch signIn.proof {
-      case .code(let spent):
-        detail = " by=recovery-code code=\(spent.number) left=\(spent.left)"
-        line = "IAMPASS: signed in by a recovery code; \(spent.left) left"
+      case .code(let accepted):
+        detail = " by=recovery-code code=\(accepted.number) left=\(accepted.left)"
+        line = "IAMPASS: signed in by a recovery code; \(accepted.left) left"
       case .phone(let approval):
         detail = " by=offline-phone phone=\(approval.phone.id)"
         line = nil

@@ -73,11 +73,11 @@ struct LoginComposition {
     let methods = setup.configuration.offlineMethods
     let codes =
       methods.takes(.recovery, service)
-      ? HostCodeDesk(codes: setup.recoveryCodes, user: user.known, request: request) : nil
-    var phone: HostPhoneDesk?
+      ? HostRecoveryCodeVerifier(codes: setup.recoveryCodes, user: user.known, request: request) : nil
+    var phone: HostOfflineApprovalVerifier?
     if methods.takes(.phone, service), let phones = setup.offlinePhones, let server = setup.configuration.server {
       let needsLock = !arguments.methods.isEmpty && !arguments.methods.contains(.acceptance)
-      phone = HostPhoneDesk(
+      phone = HostOfflineApprovalVerifier(
         phones: phones, server: server, request: request, method: needsLock ? .device : .acceptance,
         warn: { host.log(LOG_WARNING, $0) })
     }

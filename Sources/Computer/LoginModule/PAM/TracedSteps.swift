@@ -209,8 +209,8 @@ struct TracedRecorder: SessionRecorder {
 }
 
 /// Logs the results of typed recovery codes, but never a code.
-struct TracedCodeDesk: CodeDesk {
-  let base: any CodeDesk
+struct TracedRecoveryCodeVerifier: RecoveryCodeVerifier {
+  let base: any RecoveryCodeVerifier
   let trace: StepTrace
 
   func take(_ code: RecoveryCode, isEnrolled: Bool) throws(RecoveryError) -> CodeVerdict {
@@ -220,7 +220,7 @@ struct TracedCodeDesk: CodeDesk {
       "the recovery code cannot be looked up: \($0.explanation)"
     }
     switch verdict {
-    case .spent(let spent): trace.note(5, "recovery code \(spent.number) is used up, and opens this sign-in")
+    case .accepted(let accepted): trace.note(5, "recovery code \(accepted.number) is used up, and opens this sign-in")
     case .used(let number): trace.note(5, "recovery code \(number) has served before")
     case .wrong: trace.note(5, "not a recovery code of the user")
     }
@@ -229,8 +229,8 @@ struct TracedCodeDesk: CodeDesk {
 }
 
 /// Logs questions to a phone without a network, and the results of typed digits, but never their contents.
-struct TracedPhoneDesk: PhoneDesk {
-  let base: any PhoneDesk
+struct TracedOfflineApprovalVerifier: OfflineApprovalVerifier {
+  let base: any OfflineApprovalVerifier
   let trace: StepTrace
 
   func question(isEnrolled: Bool) throws(OfflineError) -> PosedQuestion? {
@@ -272,10 +272,10 @@ extension LoginAttempt {
       clock: clock,
       offline: offline.map { ways in
         OfflineWays(
-          codes: ways.codes.map { TracedCodeDesk(base: $0, trace: trace) },
-          phone: ways.phone.map { TracedPhoneDesk(base: $0, trace: trace) },
+          codes: ways.codes.map { TracedRecoveryCodeVerifier(base: $0, trace: trace) },
+          phone: ways.phone.map { TracedOfflineApprovalVerifier(base: $0, trace: trace) },
           limit: TracedRequestLimit(base: ways.limit, trace: trace),
           remoteDigits: ways.remoteDigits.map { TracedRequestLimit(base: $0, trace: trace) })
-      }, shelf: shelf)
+      }, resumable: resumable)
   }
 }

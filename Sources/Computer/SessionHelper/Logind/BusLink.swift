@@ -16,7 +16,7 @@ final class BusLink {
   private var readyBy = MonotonicInstant(nanoseconds: 0)
   private var wasReady = false
   private var pause: BusPause
-  private var news: [BusNews] = []
+  private var events: [BusEvent] = []
 
   init(address: String?, bound: Int64, firstPause: Int64) {
     self.address = address
@@ -27,24 +27,24 @@ final class BusLink {
   var descriptor: Int32 { connection?.descriptor ?? -1 }
   var interest: UInt32 { connection?.interest ?? 0 }
 
-  /// When ``takeNews(at:)`` has something to do although the descriptor is silent; nil: never.
+  /// When ``takeEvents(at:)`` has something to do although the descriptor is silent; nil: never.
   var deadline: MonotonicInstant? {
     // A call has left these here.
-    guard news.isEmpty else { return MonotonicInstant(nanoseconds: 0) }
+    guard events.isEmpty else { return MonotonicInstant(nanoseconds: 0) }
     guard let connection else { return pause.end ?? MonotonicInstant(nanoseconds: 0) }
     guard !wasReady else { return connection.deadline }
     return connection.deadline.map { min($0, readyBy) } ?? readyBy
   }
 
   /// What has arrived since the last call. Does not wait.
-  func takeNews(at now: MonotonicInstant) -> [BusNews] {
+  func takeEvents(at now: MonotonicInstant) -> [BusEvent] {
     if connection == nil, pause.isOver(at: now) { connect(at: now) }
     if let connection {
       process(connection, at: now)
       if !wasReady, now >= readyBy { drop("no greeting from the bus", at: now) }
     }
-    defer { news = [] }
-    return news
+    defer { events = [] }
+    return events
   }
 
   /// Calls, and waits for the answer until `end`. Without an answer the connection is dropped, so that a bus that hangs
@@ -94,7 +94,7 @@ final class BusLink {
     do throws(LogindError) {
       for _ in 0..<Self.greatestBatch {
         guard let step = try connection.process() else { break }
-        if case .message(let message) = step { news.append(.message(message)) }
+        if case .message(let message) = step { events.append(.message(message)) }
       }
     } catch {
       drop(error, at: now)
@@ -103,7 +103,7 @@ final class BusLink {
     guard !wasReady, connection.isReady else { return }
     wasReady = true
     failure = nil
-    news.append(.ready)
+    events.append(.ready)
   }
 
   @discardableResult
@@ -121,7 +121,7 @@ final class BusLink {
   }
 }
 
-enum BusNews {
+enum BusEvent {
   /// There is a connection, and signals arrive from now on.
   case ready
   case message(BusMessage)

@@ -49,8 +49,8 @@ public final class SystemBusLogind: Logind {
 
   /// The first connection also gives `.reconnected`.
   public func events() -> [LogindEvent] {
-    link.takeNews(at: .now()).compactMap { news in
-      switch news {
+    link.takeEvents(at: .now()).compactMap { event in
+      switch event {
       case .ready: .reconnected
       case .message(let message): LogindEvent(message)
       }

@@ -9,7 +9,7 @@ enum LogoutAction: Equatable {
   case terminate
   /// Kills the session's scope if the leader still runs in it, or the process that the session's host has left.
   case killIfLed
-  case lookForProcesses
+  case findProcesses
   /// Kills the processes that are left in the session's scope.
   case killRest
   /// Stops the user's service manager if this was the user's last session.
@@ -20,7 +20,7 @@ enum LogoutAction: Equatable {
 
 /// The result of a ``LogoutAction``.
 enum LogoutOutcome {
-  case looked(LogoutLook)
+  case facts(LogoutFacts)
   case done
   case processes(areThere: Bool)
   /// Whether the user's service manager was told to stop.
@@ -30,7 +30,7 @@ enum LogoutOutcome {
 }
 
 /// What ``LogoutAction/look`` finds.
-struct LogoutLook {
+struct LogoutFacts {
   let sight: SessionSight
   /// The logind session is the record's, and its leader runs. False for another session with the same id.
   let isOurs: Bool

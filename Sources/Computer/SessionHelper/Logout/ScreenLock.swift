@@ -8,7 +8,7 @@ import HostSystem
 final class ScreenLock {
   /// The time that a locker has to start, in milliseconds. A locker that is later does not count.
   private static let hintTime: Int64 = 5_000
-  private static let lookTime: Int64 = 500
+  private static let checkInterval: Int64 = 500
 
   enum Outcome: Sendable, Equatable {
     case underWay
@@ -55,12 +55,12 @@ final class ScreenLock {
     if let locker, locker == seen { return .confirmed(.locker(locker.name)) }
     seen = locker
     guard now < end else { return .failed }
-    due = now + Self.lookTime
+    due = now + Self.checkInterval
     return .underWay
   }
 
   private func ask(_ logind: any Logind, _ now: Int64) -> Outcome {
-    due = now + Self.lookTime
+    due = now + Self.checkInterval
     switch logind.session(binding.logindSession) {
     case .gone: return .gone
     case .unclear: break

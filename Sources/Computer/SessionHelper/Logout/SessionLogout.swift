@@ -29,7 +29,7 @@ struct SessionLogout {
   /// within 300 ms. A kill does no harm: SDDM takes only status 1 for a failed sign-in.
   private static let leavingTime: Int64 = 150
   /// The time between two looks whether it has left.
-  private static let leavingLookTime: Int64 = 25
+  private static let leavingCheckInterval: Int64 = 25
 
   private enum Phase: Equatable {
     /// A helper before this one has begun the logout.
@@ -117,7 +117,7 @@ struct SessionLogout {
     case .asking: return .askToLeave
     case .ordering: return .terminate
     case .killing: return .killIfLed
-    case .emptying: return .lookForProcesses
+    case .emptying: return .findProcesses
     case .killingRest: return .killRest
     case .stoppingManager: return onLinger == .stop ? .stopManager : .forget
     case .forgetting: return .forget
@@ -135,20 +135,20 @@ struct SessionLogout {
   /// - Returns: the line for the log; nil if there is none.
   mutating func took(_ outcome: LogoutOutcome, at now: Int64) -> LogoutRemark? {
     switch (phase, outcome) {
-    case (.resuming, .looked(let look)): return resume(look, now)
-    case (.speaking, .looked(let look)):
+    case (.resuming, .facts(let facts)): return resume(facts, now)
+    case (.speaking, .facts(let facts)):
       // Nothing is written to a terminal before the session is known to be the right one.
-      guard look.isOurs || look.isRest || look.isLed else { return terminate(look, now) }
+      guard facts.isOurs || facts.isRest || facts.isLed else { return terminate(facts, now) }
       phase = .telling
     case (.telling, .done):
       phase = .terminating
       // A display manager does not pass on lines.
       if !isAskedFirst { due = now + Self.readingTime }
-    case (.terminating, .looked(let look)): return terminate(look, now)
+    case (.terminating, .facts(let facts)): return terminate(facts, now)
     case (.asking, .done):
       wasAsked = true
       phase = .terminating
-      due = now + Self.leavingLookTime
+      due = now + Self.leavingCheckInterval
     case (.asking, .failed(let error)):
       phase = .ordering
       return LogoutRemark(LOG_WARNING, "session \(binding.logindSession) not asked to leave: \(error.explanation)")
@@ -161,7 +161,7 @@ struct SessionLogout {
     case (.killing(let error?), .notLed): return retryTermination("not terminated", error, now)
     case (.killing(nil), .notLed):
       phase = .terminating
-      due = now + Self.leavingLookTime
+      due = now + Self.leavingCheckInterval
     case (.killing, .failed(let error)): return retryTermination("not killed", error, now)
     case (.emptying(let kills), .processes(let areThere)): return empty(kills, areThere, now)
     case (.killingRest(let kills), .done):
@@ -188,10 +188,10 @@ struct SessionLogout {
     return nil
   }
 
-  private mutating func resume(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
-    switch look.sight {
+  private mutating func resume(_ facts: LogoutFacts, _ now: Int64) -> LogoutRemark? {
+    switch facts.sight {
     // The session was not ended yet. Its record is there, so the service is asked about it again.
-    case .there where look.isOurs: phase = .forgetting
+    case .there where facts.isOurs: phase = .forgetting
     // The leader has ended, and other processes of the session are left.
     case .there(let found) where binding.matches(found, of: session.uid, leader: .mayHaveEnded):
       phase = .emptying(kills: 0)
@@ -209,19 +209,19 @@ struct SessionLogout {
     return nil
   }
 
-  private mutating func terminate(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
-    if wasAsked { return terminateAfterAsking(look, now) }
-    switch look.sight {
+  private mutating func terminate(_ facts: LogoutFacts, _ now: Int64) -> LogoutRemark? {
+    if wasAsked { return terminateAfterAsking(facts, now) }
+    switch facts.sight {
     case .gone: phase = .forgetting
-    case .unclear(let error): return killOrRetry(error, mayBeLed: look.isLed, now)
-    case .there where look.isOurs: phase = isAskedFirst ? .asking : .ordering
+    case .unclear(let error): return killOrRetry(error, mayBeLed: facts.isLed, now)
+    case .there where facts.isOurs: phase = isAskedFirst ? .asking : .ordering
     // logind's TerminateSession has no effect on a session that is already closing.
-    case .there where look.isRest || (look.isOursOrLeft && look.isLed): phase = .asking
+    case .there where facts.isRest || (facts.isOursOrLeft && facts.isLed): phase = .asking
     // A leader that cannot be read just now does not prove that the session is another one.
-    case .there where look.isLeaderUnclear:
+    case .there where facts.isLeaderUnclear:
       return retry("leader of session \(binding.logindSession) cannot be looked at", now)
     // logind may not have noticed yet that its leader has ended.
-    case .there where look.isOursOrLeft && attempts < Self.attemptsBeforeKill:
+    case .there where facts.isOursOrLeft && attempts < Self.attemptsBeforeKill:
       return retry("leader of session \(binding.logindSession) has ended, and logind does not close it", now)
     case .there: phase = .forgetting
     }
@@ -229,13 +229,13 @@ struct SessionLogout {
   }
 
   /// Once its leader has gone, the rest has the same time as after any other logout.
-  private mutating func terminateAfterAsking(_ look: LogoutLook, _ now: Int64) -> LogoutRemark? {
+  private mutating func terminateAfterAsking(_ facts: LogoutFacts, _ now: Int64) -> LogoutRemark? {
     let isLate = now >= session.terminatedAt + Self.leavingTime
-    switch look.sight {
-    case .there where look.isOurs && isLate: phase = .killing(nil)
-    case .there where look.isOurs: due = now + Self.leavingLookTime
-    case .there where look.isLeaderUnclear && !isLate: due = now + Self.leavingLookTime
-    case .there where look.isOursOrLeft: phase = .ordering
+    switch facts.sight {
+    case .there where facts.isOurs && isLate: phase = .killing(nil)
+    case .there where facts.isOurs: due = now + Self.leavingCheckInterval
+    case .there where facts.isLeaderUnclear && !isLate: due = now + Self.leavingCheckInterval
+    case .there where facts.isOursOrLeft: phase = .ordering
     // The scope's processes are killed, whether logind knows the session or not.
     case .gone: return left(now)
     case .unclear(.forgotten): return terminated("logged out \(logText)", now)

@@ -100,7 +100,7 @@ final class SessionLogouts {
     let id = session.binding.logindSession
     do throws(LogindError) {
       switch action {
-      case .look: return .looked(look(at: logout))
+      case .look: return .facts(look(at: logout))
       case .tellUser: tell(logout.line, session)
       case .askToLeave:
         logout.willTerminate(at: now)
@@ -115,7 +115,7 @@ final class SessionLogouts {
         logout.willTerminate(at: now)
         keep(logout.session)
         try logind.killUnit(SessionScope.unit(of: id))
-      case .lookForProcesses: return .processes(areThere: seat.hasProcesses(inSession: id, of: session.uid))
+      case .findProcesses: return .processes(areThere: seat.hasProcesses(inSession: id, of: session.uid))
       case .killRest: try logind.killUnit(SessionScope.unit(of: id))
       case .stopManager: return .stopped(try UserManager.stopIfSignedOut(session.uid, logind))
       case .forget: forget(session.id)
@@ -124,7 +124,7 @@ final class SessionLogouts {
     } catch { return .failed(error) }
   }
 
-  private func look(at logout: SessionLogout) -> LogoutLook {
+  private func look(at logout: SessionLogout) -> LogoutFacts {
     let session = logout.session
     let binding = session.binding
     let sight = logind.session(binding.logindSession)
@@ -136,7 +136,7 @@ final class SessionLogouts {
       isOursOrLeft = binding.matches(found, of: session.uid, leader: .mayHaveEnded)
       isRest = binding.isRest(found, of: session.uid)
     }
-    return LogoutLook(
+    return LogoutFacts(
       sight: sight, isOurs: isOurs, isOursOrLeft: isOursOrLeft, isRest: isRest,
       isLed: !isOurs && isLed(logout), isLeaderUnclear: binding.leader.presence == .unknown)
   }

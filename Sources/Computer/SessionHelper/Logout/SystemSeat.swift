@@ -4,7 +4,7 @@ import HostSystem
 /// The session's processes, terminals and tickets on this computer.
 public final class SystemSeat: Seat {
   /// The most processes that are searched for a locker, newest first. A user may have thousands.
-  private static let mostLookedAt = 1_000
+  private static let greatestCount = 1_000
 
   public init() {}
 
@@ -35,7 +35,7 @@ public final class SystemSeat: Seat {
 
   public func locker(inSession id: String, of uid: UInt32) -> RunningLocker? {
     guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return nil }
-    for pid in processes.sorted().suffix(Self.mostLookedAt) {
+    for pid in processes.sorted().suffix(Self.greatestCount) {
       guard let bytes = ProcessFile.read("/proc/\(pid)/comm", limit: 64) else { continue }
       let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
       guard ServiceTable.row(name)?.lockSign == .runs, let process = ProcessIdentity(pid: pid) else { continue }

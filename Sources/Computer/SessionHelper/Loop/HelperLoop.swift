@@ -10,7 +10,7 @@ import WorkerLink
 /// Waits for news of records, logind, processes and the service, in one thread, and calls the ``Supervisor``.
 public final class HelperLoop {
   /// The time between two looks at the configuration, in ms.
-  private static let lookTime: Int64 = 30_000
+  private static let checkInterval: Int64 = 30_000
   /// The time between two looks at all records, in ms, because some changes bring no events. It grows with each record.
   /// The ``Supervisor`` looks at undecided records more often.
   private static let rescanTime: ClosedRange<Int64> = 30_000...300_000
@@ -39,7 +39,7 @@ public final class HelperLoop {
   private var supervisor: Supervisor?
   private var complaint = ""
   private var busComplained: Int64?
-  private var nextLook: Int64 = 0
+  private var nextCheck: Int64 = 0
   private var nextRescan: Int64 = 0
   private var nextAlive: Int64 = 0
   private var nextTurn: Int64?
@@ -88,8 +88,8 @@ public final class HelperLoop {
       supervisor?.wokeUp(now)
       phones.wokeUp(now)
     }
-    if now >= nextLook { lookAtEverything(now) }
-    takeNews(now)
+    if now >= nextCheck { checkEverything(now) }
+    takeEvents(now)
     nextTurn = phones.turn(at: now)
     if let supervisor {
       nextTurn = [nextTurn, supervisor.turn(at: now)].compactMap { $0 }.min()
@@ -122,14 +122,14 @@ public final class HelperLoop {
     return sleptBefore.map { asleep - $0 > Self.leastSleep } ?? false
   }
 
-  private func takeNews(_ now: Int64) {
+  private func takeEvents(_ now: Int64) {
     let events = logind.events()
     complainOfBus(now)
     supervisor?.logindTold(events, at: now)
     phones.logindTold(events, at: now)
     switch folderWatch.news() {
     case .all:
-      nextLook = now
+      nextCheck = now
       nextRescan = now
     case .records(let ids):
       if supervisor == nil, !ids.isEmpty { configure(now) }
@@ -138,14 +138,14 @@ public final class HelperLoop {
     for process in processWatch.ended() { supervisor?.processEnded(process, at: now) }
   }
 
-  private func lookAtEverything(_ now: Int64) {
-    nextLook = now + Self.lookTime
+  private func checkEverything(_ now: Int64) {
+    nextCheck = now + Self.checkInterval
     configure(now)
     stacks.turn(at: now)
     let hasNews = (try? SessionLedger(run: run).folder()).map { folderWatch.begin($0) } ?? true
     guard let supervisor else { return }
-    supervisor.lookAtUses(at: now)
-    guard hasNews || now >= nextRescan else { return supervisor.lookAtLeftOut(at: now) }
+    supervisor.checkUses(at: now)
+    guard hasNews || now >= nextRescan else { return supervisor.checkLeftOut(at: now) }
     let time = Int64(supervisor.recordCount) * Self.rescanShare
     nextRescan = now + min(max(time, Self.rescanTime.lowerBound), Self.rescanTime.upperBound)
     supervisor.rescan(at: now)
@@ -229,7 +229,7 @@ public final class HelperLoop {
   // MARK: Waiting
 
   private func wait(_ signals: HelperSignals) {
-    var sources = NewsSources()
+    var sources = EventSources()
     sources.listen(to: .signals, by: signals.descriptor)
     sources.listen(to: .recordFolder, by: folderWatch.descriptor)
     sources.listen(to: .processes, by: processWatch.descriptor)
@@ -256,7 +256,7 @@ public final class HelperLoop {
     let bus = logind.deadline.map { now + max(0, $0.milliseconds(since: .now())) }
     // The time is rounded up to a slot, so that a thousand spread questions do not cause a thousand wake-ups.
     let turn = nextTurn.map { $0 <= now ? now : ($0 / Self.slot + 1) * Self.slot }
-    let next = [nextLook, nextAlive, bus ?? .max, turn ?? .max].min() ?? now
+    let next = [nextCheck, nextAlive, bus ?? .max, turn ?? .max].min() ?? now
     return max(0, next - now)
   }
 
@@ -265,9 +265,9 @@ public final class HelperLoop {
       switch order {
       case .reload:
         files.forget()
-        nextLook = 0
+        nextCheck = 0
         nextRescan = 0
-        stacks.lookSoon()
+        stacks.checkSoon()
         // After SIGHUP an administrator reads the status next.
         nextAlive = 0
       case .stop: mustStop = true

@@ -79,8 +79,8 @@ public final class Supervisor {
 
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
     if watched.closing != nil { return tellEnd(watched, now) }
-    if let nextLook = watched.nextLook, nextLook <= now {
-      watched.nextLook = nil
+    if let nextCheck = watched.nextCheck, nextCheck <= now {
+      watched.nextCheck = nil
       place(watched, now)
       if watched.closing != nil { return tellEnd(watched, now) }
     }
@@ -127,7 +127,7 @@ public final class Supervisor {
     inquiries.tookAnswer(watched, now)
     watched.nextAsk = now + inquiries.pace.afterUnknown()
     let action = watched.watch?.next(.mark(mark), at: now) ?? .nothing
-    judge.lookForPutBack(watched, now)
+    judge.checkForPutBack(watched, now)
     take(action, watched, now)
   }
 
@@ -140,7 +140,7 @@ public final class Supervisor {
       if watched.watch?.isLeftAside == false { watched.remark = "" }
       acts.callOff(watched, word == .active ? [.walkaway, .unreachable] : [.unreachable])
     }
-    judge.lookForPutBack(watched, now)
+    judge.checkForPutBack(watched, now)
     inquiries.schedule(
       after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
     take(action, watched, now, isVouchedFor: answer.isVouchedFor)

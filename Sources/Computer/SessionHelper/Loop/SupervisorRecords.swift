@@ -8,7 +8,7 @@ import IAMPASSProtocol
 
 extension Supervisor {
   /// The time until an undecided record is read again, in ms.
-  private static let lookAgainTime: Int64 = 30_000
+  private static let checkAgainTime: Int64 = 30_000
   /// The time from the end of a left process to the search for another, in ms. A user may start and end thousands.
   private static let restTime: Int64 = 100
 
@@ -29,7 +29,7 @@ extension Supervisor {
     records.update(watched, record)
     place(watched, now)
     // A record whose session runs on is over once a renewal has replaced it.
-    if isNew, let binding = record.binding { lookAgain(now) { $0.isRunningOn && $0.record.binding == binding } }
+    if isNew, let binding = record.binding { checkAgain(now) { $0.isRunningOn && $0.record.binding == binding } }
   }
 
   /// Reads all records: at the start, after lost events, and from time to time.
@@ -45,7 +45,7 @@ extension Supervisor {
   }
 
   /// Reads again the files that could not be read: descriptors or memory may have run out.
-  public func lookAtLeftOut(at now: Int64) {
+  public func checkLeftOut(at now: Int64) {
     for id in records.leftOut { recordChanged(id, at: now) }
   }
 
@@ -77,10 +77,10 @@ extension Supervisor {
       switch event {
       case .sessionRemoved(let session):
         acts.sessionRemoved(session, now)
-        lookAgain(now) { $0.record.binding?.logindSession == session }
+        checkAgain(now) { $0.record.binding?.logindSession == session }
       case .preparesForSleep(true): break
       case .preparesForSleep(false): wokeUp(now)
-      case .reconnected: lookAgain(now) { _ in true }
+      case .reconnected: checkAgain(now) { _ in true }
       }
     }
   }
@@ -88,9 +88,9 @@ extension Supervisor {
   /// A process that a record names has ended.
   public func processEnded(_ process: ProcessIdentity, at now: Int64) {
     for watched in records.all where watched.rest == process {
-      watched.nextLook = min(watched.nextLook ?? .max, now + Self.restTime)
+      watched.nextCheck = min(watched.nextCheck ?? .max, now + Self.restTime)
     }
-    lookAgain(now) { [$0.record.process, $0.record.parent, $0.record.binding?.leader].contains(process) }
+    checkAgain(now) { [$0.record.process, $0.record.parent, $0.record.binding?.leader].contains(process) }
   }
 
   /// Processes whose end matters; nil if they are the same as at the last call.
@@ -112,7 +112,7 @@ extension Supervisor {
     }
   }
 
-  private func lookAgain(_ now: Int64, where matches: (WatchedRecord) -> Bool) {
+  private func checkAgain(_ now: Int64, where matches: (WatchedRecord) -> Bool) {
     for watched in records.all.filter(matches) { place(watched, now) }
   }
 
@@ -138,12 +138,12 @@ extension Supervisor {
     facts.runsOn = rest.keepsWatch(setup.onLinger)
     guard !isSettling(watched, rest, now) else { return holdBack(watched, now) }
     switch RecordStage.of(record, facts, now: now / 1_000) {
-    case .waiting: lookLater(watched, now)
+    case .waiting: checkLater(watched, now)
     case .watched:
       if facts.runsOn { runOn(watched, rest, now) }
       startWatch(watched, sight, now)
       if record.isLogoutRequested { acts.signOut(watched, .administrator, now) }
-      if watched.watch == nil || record.isLogoutRequested { lookLater(watched, now) }
+      if watched.watch == nil || record.isLogoutRequested { checkLater(watched, now) }
     case .closing(let reason): close(watched, reason, now)
     }
   }
@@ -175,7 +175,7 @@ extension Supervisor {
     watched.pendingEnd = nil
     watched.nextAsk = nil
     inquiries.forgetQuestion(of: watched)
-    watched.nextLook = min(watched.nextLook ?? .max, now + Self.settlePause)
+    watched.nextCheck = min(watched.nextCheck ?? .max, now + Self.settlePause)
   }
 
   /// Goes on watching a session whose host has closed it or has ended. It has no screen any more, and is watched like
@@ -185,7 +185,7 @@ extension Supervisor {
       watched.rest = rest.process
       records.processesChanged = true
     }
-    lookLater(watched, now)
+    checkLater(watched, now)
     guard !watched.isRunningOn else { return }
     watched.isRunningOn = true
     log.write(LOG_DEBUG, "watched for what runs on \(watched.record.logName)")
@@ -198,8 +198,8 @@ extension Supervisor {
   }
 
   /// Reads an undecided record later: what it lacks may come without an event.
-  private func lookLater(_ watched: WatchedRecord, _ now: Int64) {
-    watched.nextLook = min(watched.nextLook ?? .max, now + Self.lookAgainTime)
+  private func checkLater(_ watched: WatchedRecord, _ now: Int64) {
+    watched.nextCheck = min(watched.nextCheck ?? .max, now + Self.checkAgainTime)
   }
 
   private func startWatch(_ watched: WatchedRecord, _ sight: SessionSight, _ now: Int64) {
@@ -231,7 +231,7 @@ extension Supervisor {
         if let changed = try records.ledger.retire(watched.record) {
           watched.record = changed
           records.processesChanged = true
-          watched.nextLook = now
+          watched.nextCheck = now
           return
         }
       } catch { log.write(LOG_WARNING, "record \(watched.record.id) not marked as over: \(error.explanation)") }

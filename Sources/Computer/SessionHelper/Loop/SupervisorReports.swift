@@ -12,8 +12,8 @@ extension Supervisor {
   }
 
   /// Looks for uses that the service does not know yet.
-  public func lookAtUses(at now: Int64) {
-    reports?.look(open: openUses.values.compactMap { ToldUse($0.record) }, log, now)
+  public func checkUses(at now: Int64) {
+    reports?.look(open: openUses.values.compactMap { ReportedUse($0.record) }, log, now)
   }
 
   func turnReports(_ now: Int64) {

@@ -17,7 +17,7 @@ public final class PresenceSupervisor {
   private let log: any HelperLog
   private let states: PresenceStates
   private let bonds: PhoneBonds
-  private let looks: PhoneLooks
+  private let probes: PhoneProbes
   private let acts: SeatActs
   private var file: BoundPhonesFile
   private var setup: SupervisorSetup?
@@ -39,7 +39,7 @@ public final class PresenceSupervisor {
     self.log = log
     states = PresenceStates(run: run)
     bonds = PhoneBonds(log: log, read: bond)
-    looks = PhoneLooks(probe: probe, bonds: bonds)
+    probes = PhoneProbes(probe: probe, bonds: bonds)
     acts = SeatActs(
       leaving: LeavingSessions(run: run), away: AwayLocks(run: run), logind: logind, seat: seat, log: log)
     file = BoundPhonesFile(path: phones)
@@ -92,11 +92,11 @@ public final class PresenceSupervisor {
 
   /// The computer slept: counting begins again.
   public func wokeUp(_ now: Int64) {
-    looks.startOver()
+    probes.startOver()
     for user in users {
       user.watch.resume()
-      user.isLooking = false
-      user.nextLook = now
+      user.isProbing = false
+      user.nextProbe = now
     }
   }
 
@@ -106,20 +106,20 @@ public final class PresenceSupervisor {
   public func turn(at now: Int64) -> Int64? {
     guard let setup else { return nil }
     if let policy = setup.presence {
-      if nextSeats <= now { lookAround(policy, now) }
+      if nextSeats <= now { findSeats(policy, now) }
       look(now)
     } else {
-      stopLooking()
+      stopProbing()
     }
     acts.turn(now)
     writeStates(now)
-    let own = setup.presence == nil ? [] : [nextSeats] + users.filter { !$0.isLooking }.map(\.nextLook)
-    return (own + [looks.due, acts.due].compactMap { $0 }).min()
+    let own = setup.presence == nil ? [] : [nextSeats] + users.filter { !$0.isProbing }.map(\.nextProbe)
+    return (own + [probes.due, acts.due].compactMap { $0 }).min()
   }
 
   // MARK: Who sits here
 
-  private func lookAround(_ policy: PresencePolicy, _ now: Int64) {
+  private func findSeats(_ policy: PresencePolicy, _ now: Int64) {
     nextSeats = now + Self.seatTime
     let phones = Dictionary(grouping: file.current(log), by: \.user)
     let seated: Set<UnixUsername>
@@ -148,36 +148,36 @@ public final class PresenceSupervisor {
   }
 
   private func drop(_ user: WatchedUser) {
-    looks.forget(user.user)
+    probes.forget(user.user)
     acts.callOff(user.user)
     users.removeAll { $0 === user }
   }
 
-  private func stopLooking() {
+  private func stopProbing() {
     former = []
     guard !users.isEmpty else { return }
     for user in users { drop(user) }
-    looks.startOver()
+    probes.startOver()
   }
 
   // MARK: Looking and concluding
 
   private func look(_ now: Int64) {
-    for user in users where !user.isLooking && user.nextLook <= now {
-      user.isLooking = true
-      looks.begin(user.user, user.phones)
+    for user in users where !user.isProbing && user.nextProbe <= now {
+      user.isProbing = true
+      probes.begin(user.user, user.phones)
     }
-    for found in looks.turn(at: now) {
+    for found in probes.turn(at: now) {
       guard let user = users.first(where: { $0.user == found.user }) else { continue }
       take(found, user, now)
     }
   }
 
-  private func take(_ found: PhoneLooks.Found, _ user: WatchedUser, _ now: Int64) {
+  private func take(_ found: PhoneProbes.Found, _ user: WatchedUser, _ now: Int64) {
     let before = user.watch.phase
     let events = user.watch.look(found.answers, ended: now)
-    user.isLooking = false
-    user.nextLook = user.watch.nextLook(began: found.began, ended: now)
+    user.isProbing = false
+    user.nextProbe = user.watch.nextProbe(began: found.began, ended: now)
     for event in events { carryOut(event, user, before, now) }
   }
 

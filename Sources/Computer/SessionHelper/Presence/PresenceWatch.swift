@@ -89,7 +89,7 @@ public struct PresenceWatch: Sendable, Equatable {
   public var isArmed: Bool { phase == .armed || phase == .doubtful }
 
   /// When the next look begins, if the last look began and ended at these times.
-  public func nextLook(began: Int64, ended: Int64) -> Int64 {
+  public func nextProbe(began: Int64, ended: Int64) -> Int64 {
     let pause = phase == .doubtful ? Self.doubtfulInterval : policy.interval
     return max(began + pause, ended)
   }

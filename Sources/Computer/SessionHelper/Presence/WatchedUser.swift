@@ -10,8 +10,8 @@ final class WatchedUser {
   /// When the phase began.
   private(set) var since: Int64
   /// When the next round of looks begins.
-  var nextLook: Int64
-  var isLooking = false
+  var nextProbe: Int64
+  var isProbing = false
   private var hasNewPhase = false
 
   init(_ user: UnixUsername, _ phones: [BoundPhone], _ watch: PresenceWatch, since: Int64, now: Int64) {
@@ -19,7 +19,7 @@ final class WatchedUser {
     self.phones = phones
     self.watch = watch
     self.since = since
-    nextLook = now
+    nextProbe = now
   }
 
   /// Notes the time if a phase has begun since the last call.

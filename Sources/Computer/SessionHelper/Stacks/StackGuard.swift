@@ -10,14 +10,14 @@ import PAMStacks
 /// Times are milliseconds after boot.
 public final class StackGuard {
   /// The time between two looks at PAM's files. A line that stays this long is expected from then on.
-  static let lookTime: Int64 = 300_000
+  static let checkInterval: Int64 = 300_000
   /// The time between two log lines about the same loss.
   static let tellTime: Int64 = 86_400_000
 
   private let folder: String
   private let log: any HelperLog
   private var setup: Setup?
-  private var nextLook: Int64 = 0
+  private var nextCheck: Int64 = 0
   private var seen: [PhoneLine: Int64] = [:]
   private var told: [String: Int64] = [:]
   private var complaint = ""
@@ -44,14 +44,14 @@ public final class StackGuard {
   /// Reads the files at the next turn, because the listed services may have changed.
   public func adopt(_ setup: HostSetup) {
     self.setup = Setup(setup)
-    lookSoon()
+    checkSoon()
   }
 
-  public func lookSoon() { nextLook = 0 }
+  public func checkSoon() { nextCheck = 0 }
 
   /// Reads the files if it is time. While an administrator's command works, it waits for a later turn.
   public func turn(at now: Int64) {
-    guard let setup, now >= nextLook else { return }
+    guard let setup, now >= nextCheck else { return }
     do throws(FileError) {
       guard let lock = try AdministratorsTurn(setup.administratorLock) else { return }
       defer { withExtendedLifetime(lock) {} }
@@ -63,7 +63,7 @@ public final class StackGuard {
       }
       complaint = error.explanation
     }
-    nextLook = now + Self.lookTime
+    nextCheck = now + Self.checkInterval
   }
 
   private func look(_ setup: Setup, _ now: Int64) throws(FileError) {
@@ -80,7 +80,7 @@ public final class StackGuard {
     let lines = PhoneLines(of: services, reader: reader, opensSession: setup.configuration.opensSession)
     seen = Dictionary(lines.found.map { ($0, seen[$0] ?? now) }, uniquingKeysWith: min)
     let remembered = lines.remembered(after: known, listed: services) { line in
-      seen[line].map { now - $0 >= Self.lookTime } ?? false
+      seen[line].map { now - $0 >= Self.checkInterval } ?? false
     }
     if remembered != known { try setup.note.write(remembered) }
     tell(LostLines.all(lines.lost(of: known, listed: services)), now)

@@ -147,7 +147,7 @@ final class UserListKeeper {
   }
 
   /// - Returns: false if the question was not asked here.
-  func took(_ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ now: Int64) -> Bool {
+  func took(_ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: PollingSchedule, _ now: Int64) -> Bool {
     guard let asked, asked.ticket == ticket else { return false }
     self.asked = nil
     switch outcome {

@@ -15,16 +15,16 @@ final class EndJudge {
   private var massEnd = MassEndGuard()
   /// Ends that wait for each other's verdict; nil while none does.
   private var gathering: VerdictGathering?
-  private var shouts: MassEndShouts
+  private var alerts: MassEndAlerts
 
   init(records: WatchedRecords, inquiries: SessionInquiries, log: any HelperLog) {
     self.records = records
     self.inquiries = inquiries
-    shouts = MassEndShouts(log: log)
+    alerts = MassEndAlerts(log: log)
   }
 
   /// When a verdict, or the next look at sessions that were left alone, is due; nil if neither is.
-  var due: Int64? { [gathering?.due, shouts.due].compactMap { $0 }.min() }
+  var due: Int64? { [gathering?.due, alerts.due].compactMap { $0 }.min() }
 
   /// Whether the guard against mass ends must judge this session. It must if enough users are watched, if ends are being
   /// gathered, or if the session was left alone before.
@@ -52,22 +52,22 @@ final class EndJudge {
   /// - Parameter carryOut: does what was decided about a session that may end.
   func turn(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
     if let gathering, gathering.due <= now { judge(now, carryOut) }
-    if let due = shouts.due, due <= now { shoutAgain(now) }
+    if let due = alerts.due, due <= now { alertAgain(now) }
   }
 
   /// Notes that a session that was left alone is watched again.
-  func watchesLeftAside(_ now: Int64) { shouts.lookLater(now) }
+  func watchesLeftAside(_ now: Int64) { alerts.checkLater(now) }
 
   /// Looks for a service that was restored to an earlier state. Its answers end no session, even if there are few. New
   /// sign-ins are watched as usual.
-  func lookForPutBack(_ watched: WatchedRecord, _ now: Int64) {
+  func checkForPutBack(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.watch?.isPutBack == true else {
       if watched.remark == Self.putBackRemark { watched.remark = "" }
       return
     }
     watched.remark = Self.putBackRemark
-    shouts.lookLater(now)
-    shouts.putBack(now)
+    alerts.checkLater(now)
+    alerts.putBack(now)
   }
 
   private func judge(_ now: Int64, _ carryOut: (WatchAction, WatchedRecord) -> Void) {
@@ -91,7 +91,7 @@ final class EndJudge {
     gathering = nil
     massEnd.count(verdict.ending, at: now)
     if !verdict.allowsEnding {
-      shouts.ends(of: verdict.bad.count, amongUsers: verdict.bad.union(verdict.sound).count, now)
+      alerts.ends(of: verdict.bad.count, amongUsers: verdict.bad.union(verdict.sound).count, now)
     }
     for watched in ending {
       let since = watched.watch?.leftAsideSince
@@ -109,17 +109,17 @@ final class EndJudge {
       carryOut(action, watched)
     } else {
       watched.watch?.leaveAside(at: now)
-      watched.nextAsk = AskingPace.afterLeavingAside(now)
+      watched.nextAsk = PollingSchedule.afterLeavingAside(now)
       watched.remark = "the service ended too many users' sessions at once; left alone"
-      shouts.lookLater(now)
+      alerts.checkLater(now)
     }
     records.writeNote(watched)
   }
 
-  private func shoutAgain(_ now: Int64) {
+  private func alertAgain(_ now: Int64) {
     let open = records.all.filter { $0.closing == nil }
     let left = open.filter { $0.watch?.isLeftAside == true }
-    shouts.again(
+    alerts.again(
       sessions: left.count, users: Set(left.map(\.record.uid)).count,
       isPutBack: open.contains { $0.watch?.isPutBack == true }, now)
   }

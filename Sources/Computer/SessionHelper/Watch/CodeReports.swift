@@ -17,7 +17,7 @@ public final class CodeReports {
   private static let leastRefused = 3
 
   private struct Report {
-    let told: ToldUse
+    let use: ReportedUse
     let token: Secret
     var due: Int64
     var attempts = 0
@@ -62,21 +62,21 @@ public final class CodeReports {
   /// Looks for uses that were not reported yet, and for sessions that go on.
   ///
   /// - Parameter open: uses that opened sessions which go on.
-  func look(open: [ToldUse], _ log: any HelperLog, _ now: Int64) {
+  func look(open: [ReportedUse], _ log: any HelperLog, _ now: Int64) {
     do throws(RecoveryError) {
-      for use in try codes.untoldUses() { add(ToldUse(use), log, now) }
+      for use in try codes.unreportedUses() { add(ReportedUse(use), log, now) }
     } catch { complain("uses of recovery codes cannot be listed: \(error.explanation)", log, now) }
     do throws(FileError) {
-      for use in try phones.untold() { add(ToldUse(use), log, now) }
+      for use in try phones.unreported() { add(ReportedUse(use), log, now) }
     } catch { complain("approvals without the service cannot be listed: \(error.explanation)", log, now) }
     for use in open { add(use, log, now) }
   }
 
-  private func add(_ use: ToldUse, _ log: any HelperLog, _ now: Int64) {
+  private func add(_ use: ReportedUse, _ log: any HelperLog, _ now: Int64) {
     guard reports[use.id] == nil else { return }
     do {
       if let token = try token(use.user) {
-        reports[use.id] = Report(told: use, token: token, due: now)
+        reports[use.id] = Report(use: use, token: token, due: now)
       } else {
         // The user is not known at the service, so there is nothing to report.
         settle(use, log, now)
@@ -94,14 +94,15 @@ public final class CodeReports {
     for (id, report) in reports where report.due <= now && !waiting.contains(id) && questions.count < Self.mostAtOnce {
       // The user cannot disown a session that has ended.
       reports[id]?.wasOpen = open.contains(id)
-      let told = report.told.report(host: hostName(), isOpen: open.contains(id))
-      questions[service.tellCodeUse(told, of: report.token)] = id
+      let use = report.use.report(host: hostName(), isOpen: open.contains(id))
+      questions[service.tellCodeUse(use, of: report.token)] = id
     }
   }
 
   /// - Returns: false if the question was not asked here.
   func took(
-    _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
+    _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: PollingSchedule, _ log: any HelperLog,
+    _ now: Int64
   ) -> Bool {
     guard let id = questions.removeValue(forKey: ticket) else { return false }
     guard var report = reports[id] else { return true }
@@ -109,15 +110,15 @@ public final class CodeReports {
     case .codeUseTold, .codeUseDisowned:
       if !report.isSettled {
         log.write(
-          LOG_INFO, "the service knows of \(report.told.words): \(LogField.text("user", report.told.user.text))")
-        settle(report.told, log, now)
+          LOG_INFO, "the service knows of \(report.use.words): \(LogField.text("user", report.use.user.text))")
+        settle(report.use, log, now)
       }
       if outcome == .codeUseDisowned { disowned.append(id) }
       goOn(report, pace, now)
     case .codeUseRefused where report.refusals + 1 >= Self.leastRefused:
       if !report.isSettled {
-        log.write(LOG_WARNING, "the service takes no report of \(report.told.words)")
-        settle(report.told, log, now)
+        log.write(LOG_WARNING, "the service takes no report of \(report.use.words)")
+        settle(report.use, log, now)
       }
       goOn(report, pace, now)
     case .failed, .answer, .mark, .endTold, .users, .signedUsers, .codeUseRefused:
@@ -130,16 +131,16 @@ public final class CodeReports {
   }
 
   /// Asks again while the session lasts.
-  private func goOn(_ report: Report, _ pace: AskingPace, _ now: Int64) {
+  private func goOn(_ report: Report, _ pace: PollingSchedule, _ now: Int64) {
     guard report.wasOpen else {
-      reports[report.told.id] = nil
+      reports[report.use.id] = nil
       return
     }
     var report = report
     report.isSettled = true
     report.attempts = 0
     report.due = now + pace.spread(Self.askingTime)
-    reports[report.told.id] = report
+    reports[report.use.id] = report
   }
 
   /// Uses that their users have disowned since the last call.
@@ -154,11 +155,11 @@ public final class CodeReports {
     questions = [:]
   }
 
-  private func settle(_ use: ToldUse, _ log: any HelperLog, _ now: Int64) {
+  private func settle(_ use: ReportedUse, _ log: any HelperLog, _ now: Int64) {
     reports[use.id] = nil
     do {
       switch use.source {
-      case .code(let untold): try codes.noteTold(untold)
+      case .code(let unreported): try codes.noteReported(unreported)
       case .phone: try phones.forget(use.id)
       case .session: break
       }

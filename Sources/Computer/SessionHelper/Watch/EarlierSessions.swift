@@ -107,7 +107,8 @@ public final class EarlierSessions {
 
   /// - Returns: false if the question was not asked here.
   func took(
-    _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: AskingPace, _ log: any HelperLog, _ now: Int64
+    _ ticket: SessionService.Ticket, _ outcome: ServiceOutcome, _ pace: PollingSchedule, _ log: any HelperLog,
+    _ now: Int64
   ) -> Bool {
     guard let id = questions.removeValue(forKey: ticket) else { return false }
     if outcome == .endTold {

@@ -11,7 +11,7 @@ final class SessionInquiries {
 
   private(set) var service: any SessionService
   private let log: any HelperLog
-  var pace = AskingPace()
+  var pace = PollingSchedule()
   /// The record that each question is about, by its id.
   private var questions: [SessionService.Ticket: String] = [:]
   /// When the service last gave an answer that counts, in ms after boot; nil before the first.
@@ -83,24 +83,26 @@ final class SessionInquiries {
   /// - Parameter hasChanged: whether the status differs from the last answer's.
   func schedule(after answer: SessionAnswer, _ watched: WatchedRecord, hasChanged: Bool, asked: Int64, _ now: Int64) {
     if watched.watch?.isLeftAside == true || watched.watch?.isPutBack == true {
-      watched.nextAsk = AskingPace.afterLeavingAside(now)
+      watched.nextAsk = PollingSchedule.afterLeavingAside(now)
       return
     }
     switch answer {
     case .status(_, held: true, _):
       // This does not wait for a tick: a walkaway is noticed only while a question waits at the service.
-      let isProperlyHeld = hasChanged || now - asked >= AskingPace.leastHold
-      watched.nextAsk = isProperlyHeld ? now : whenAskedTogether(now + AskingPace.afterNoHold)
+      let isProperlyHeld = hasChanged || now - asked >= PollingSchedule.leastHold
+      watched.nextAsk = isProperlyHeld ? now : whenAskedTogether(now + PollingSchedule.afterNoHold)
     case .status(_, held: false, _):
       // A connection for many requests may hold the next question. Only its reply shows whether the service holds.
-      watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(AskingPace.polling))
-    case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(AskingPace.polling))
+      watched.nextAsk = watched.isFirstAnswer ? now : whenAskedTogether(now + pace.spread(PollingSchedule.polling))
+    case .contradiction: watched.nextAsk = whenAskedTogether(now + pace.spread(PollingSchedule.polling))
     case .unknownSession: watched.nextAsk = now + pace.afterUnknown()
     }
     watched.isFirstAnswer = false
   }
 
-  private func whenAskedTogether(_ time: Int64) -> Int64 { service.takesManyAtOnce ? AskingPace.onTick(time) : time }
+  private func whenAskedTogether(_ time: Int64) -> Int64 {
+    service.takesManyAtOnce ? PollingSchedule.onTick(time) : time
+  }
 
   /// Asks again after a growing pause, because the service gave no answer that counts.
   func couldNotAsk(_ watched: WatchedRecord, _ why: String, _ now: Int64) {

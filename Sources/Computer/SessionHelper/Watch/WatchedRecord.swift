@@ -21,7 +21,7 @@ final class WatchedRecord {
   /// When the service is asked next; nil while it is being asked or need not be asked.
   var nextAsk: Int64? { didSet { agenda.touch(self) } }
   /// When the computer's state is read again for this record.
-  var nextLook: Int64? { didSet { agenda.touch(self) } }
+  var nextCheck: Int64? { didSet { agenda.touch(self) } }
   var lastAnswer: Int64 = 0
   var failures = 0
   /// Whether the next answer is the first since a start, a sleep or a failure.
@@ -68,6 +68,6 @@ final class WatchedRecord {
   var due: Int64? {
     if isDropped { return nil }
     if let closing { return question == nil ? closing.next : nil }
-    return [watch?.deadline, nextAsk, lock?.due, nextLook].compactMap { $0 }.min()
+    return [watch?.deadline, nextAsk, lock?.due, nextCheck].compactMap { $0 }.min()
   }
 }

@@ -5,7 +5,7 @@ struct HeldReply: Sendable {
   /// connection.
   static let usualWait: Int64 = 60
 
-  enum Look: Sendable {
+  enum PollResult: Sendable {
     case reply(ServiceReply)
     /// There is no reply yet. Look again at the next change, and after these milliseconds at the latest.
     case nothingYet(milliseconds: Int64)
@@ -13,29 +13,29 @@ struct HeldReply: Sendable {
 
   /// - Parameter isLast: there is no more waiting, and this look must reply. The client has gone, and must not count as
   ///   informed; or the service stops.
-  typealias Looking = @Sendable (_ isLast: Bool) async throws -> Look
+  typealias Poll = @Sendable (_ isLast: Bool) async throws -> PollResult
 
   private let watch: ChangeBoard.Watch
   /// The longest time until the next look, in milliseconds.
   private let patience: Int64
-  private let look: Looking
+  private let poll: Poll
 
   /// - Parameter patience: the milliseconds from the first look, which found no reply.
-  init(_ watch: ChangeBoard.Watch, patience: Int64, look: @escaping Looking) {
+  init(_ watch: ChangeBoard.Watch, patience: Int64, poll: @escaping Poll) {
     self.watch = watch
     self.patience = patience
     // Looks run after the request's own task has ended. The client is still the actor of their changes.
     guard let actor = AuditActor.current else {
-      self.look = look
+      self.poll = poll
       return
     }
-    self.look = { isLast in try await AuditActor.$current.withValue(actor) { try await look(isLast) } }
+    self.poll = { isLast in try await AuditActor.$current.withValue(actor) { try await poll(isLast) } }
   }
 
   /// The same held reply, with `change` applied to the final reply.
   func finished(_ change: @escaping @Sendable (ServiceReply) async throws -> ServiceReply) -> HeldReply {
-    HeldReply(watch, patience: patience) { [look] isLast in
-      switch try await look(isLast) {
+    HeldReply(watch, patience: patience) { [poll] isLast in
+      switch try await poll(isLast) {
       case .reply(let reply): .reply(try await change(reply))
       case .nothingYet(let milliseconds): .nothingYet(milliseconds: milliseconds)
       }
@@ -44,8 +44,8 @@ struct HeldReply: Sendable {
 
   /// The same held reply, in which an error becomes a reply.
   func replying(toFailure reply: @escaping @Sendable (any Error) -> ServiceReply) -> HeldReply {
-    HeldReply(watch, patience: patience) { [look] isLast in
-      do { return try await look(isLast) } catch { return .reply(reply(error)) }
+    HeldReply(watch, patience: patience) { [poll] isLast in
+      do { return try await poll(isLast) } catch { return .reply(reply(error)) }
     }
   }
 
@@ -54,7 +54,7 @@ struct HeldReply: Sendable {
     var patience = patience
     while true {
       let isLast = !(await watch.wait(milliseconds: patience))
-      switch await apart({ [look] in try? await look(isLast) }) {
+      switch await apart({ [poll] in try? await poll(isLast) }) {
       case .reply(let reply)?: return reply
       case .nothingYet(let milliseconds)? where !isLast: patience = milliseconds
       case .nothingYet?, nil: return .refused(.stopping)

@@ -17,7 +17,7 @@ public enum Listener: Sendable {
     switch self {
     case .everything: true
     case .allButConsole: !route.isConsole
-    case .console: route.isConsole || route == .door
+    case .console: route.isConsole || route == .root
     }
   }
 }

@@ -16,13 +16,13 @@ enum Route: Equatable {
   case session(SessionRoute)
   case phone(PhoneRoute)
   /// The bare address, for a browser.
-  case door
+  case root
   /// The phone's page, or a file beside it.
   case phoneFile(name: String)
 
   var method: String {
     switch self {
-    case .announcement, .health, .signingKeys, .console, .door, .phoneFile: "GET"
+    case .announcement, .health, .signingKeys, .console, .root, .phoneFile: "GET"
     case .openID(let route): route.method
     case .join: "POST"
     case .management(let route, _): route.method
@@ -53,7 +53,7 @@ enum Route: Equatable {
       case ("healthz", nil, 1): self = .health
       case (JoinRequest.path, nil, 1): self = .join
       case ("console", _, _): self = .console(Array(path.dropFirst()))
-      case ("", nil, 1), ("phone", nil, 1): self = .door
+      case ("", nil, 1), ("phone", nil, 1): self = .root
       case ("phone", let name?, 2): self = .phoneFile(name: name)
       default: return nil
       }
@@ -96,20 +96,20 @@ enum ManagementRoute: Equatable {
 
 /// The routes of computers, about service sessions.
 enum SessionRoute: Equatable {
-  /// - Parameter starter: the id of the application, or of one of its host credentials.
-  case start(user: String, starter: String)
+  /// - Parameter client: the id of the application, or of one of its host credentials.
+  case start(user: String, signInClient: String)
   /// Asks only for a signed reply, which has the service's mark.
-  case mark(starter: String)
+  case mark(signInClient: String)
   /// The user's phones, for a computer that knows their keys.
-  case phones(user: String, starter: String)
+  case phones(user: String, signInClient: String)
   /// The users whom the service lists for the computer.
-  case userList(starter: String)
+  case userList(signInClient: String)
   /// Reports that a user's code was used on a computer that could not ask the phone.
-  case codeUse(user: String, starter: String)
+  case codeUse(user: String, signInClient: String)
   /// The audit of the computer's own sign-ins.
-  case audit(starter: String)
+  case audit(signInClient: String)
   /// The computer asks for a change of the list of users, which an administrator's phone approves.
-  case userChange(starter: String)
+  case userChange(signInClient: String)
   case status(id: String)
   case logout(id: String)
 
@@ -123,13 +123,13 @@ enum SessionRoute: Equatable {
   init?(path: [String]) {
     guard path.first == "authentication", path.count >= 3 else { return nil }
     switch (path[1], path.count) {
-    case ("authenticate_user", 4): self = .start(user: path[3], starter: path[2])
-    case ("service_mark", 3): self = .mark(starter: path[2])
-    case ("user_list", 3): self = .userList(starter: path[2])
-    case ("audit", 3): self = .audit(starter: path[2])
-    case ("user_change", 3): self = .userChange(starter: path[2])
-    case ("user_phone_digests", 4): self = .phones(user: path[3], starter: path[2])
-    case ("code_use", 4): self = .codeUse(user: path[3], starter: path[2])
+    case ("authenticate_user", 4): self = .start(user: path[3], signInClient: path[2])
+    case ("service_mark", 3): self = .mark(signInClient: path[2])
+    case ("user_list", 3): self = .userList(signInClient: path[2])
+    case ("audit", 3): self = .audit(signInClient: path[2])
+    case ("user_change", 3): self = .userChange(signInClient: path[2])
+    case ("user_phone_digests", 4): self = .phones(user: path[3], signInClient: path[2])
+    case ("code_use", 4): self = .codeUse(user: path[3], signInClient: path[2])
     case ("session_status", 3): self = .status(id: path[2])
     case ("session_logout", 3): self = .logout(id: path[2])
     default: return nil

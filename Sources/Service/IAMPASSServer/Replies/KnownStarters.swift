@@ -1,27 +1,27 @@
 /// Applications and host credentials as they were read last, in memory. They decide nothing but what is worth a visit to the
 /// storage: whoever is proven by them is judged by what that visit reads.
 final class KnownStarters: Sendable {
-  private let known = Remembered<Starter>()
-  private let looks: SharedLooks<Starter>
+  private let known = Remembered<SignInClient>()
+  private let looks: SharedLooks<SignInClient>
 
-  init(_ storage: any RequestStore) { looks = SharedLooks { try await storage.starters($0) } }
+  init(_ storage: any RequestStore) { looks = SharedLooks { try await storage.signInClients($0) } }
 
   /// How many wait for a look to begin.
   var waiting: Int { looks.waiting }
 
-  subscript(_ id: String) -> Starter? { known[id] }
+  subscript(_ id: String) -> SignInClient? { known[id] }
 
   /// Reads it, by one look for all who ask at the same time for any.
   ///
   /// - Returns: nil if there is neither an application nor a host credential with this id.
-  func read(_ id: String) async throws -> Starter? {
-    let starter = try await looks.value(of: id)
-    keep(starter, as: id)
-    return starter
+  func read(_ id: String) async throws -> SignInClient? {
+    let signInClient = try await looks.value(of: id)
+    keep(signInClient, as: id)
+    return signInClient
   }
 
-  /// - Parameter starter: nil if there is none.
-  func keep(_ starter: Starter?, as id: String) {
-    if let starter { known.keep(starter, as: id) } else { known.forget(id) }
+  /// - Parameter client: nil if there is none.
+  func keep(_ signInClient: SignInClient?, as id: String) {
+    if let signInClient { known.keep(signInClient, as: id) } else { known.forget(id) }
   }
 }

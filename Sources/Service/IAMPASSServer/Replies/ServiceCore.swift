@@ -13,22 +13,22 @@ struct ServiceCore: Sendable {
   let failures = FailureLimits()
   /// Counts requests with unknown ids.
   let unknownIDs = FailureLimits()
-  let unproven = UnprovenRequests()
-  let starters: KnownStarters
+  let unauthenticated = UnauthenticatedRequestLimit()
+  let signInClients: KnownStarters
   let signingKeys: KnownSigningKeys
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
   let file = FileHealth()
   let metrics: Metrics
-  let stockLooks = StockLooks()
+  let stockQuery = StockQuery()
   let audit: Audit
   let logger: Logger
 
   init(storage: any ServiceStorage, logger: Logger) {
     self.storage = storage
     self.logger = logger
-    starters = KnownStarters(storage)
+    signInClients = KnownStarters(storage)
     signingKeys = KnownSigningKeys(storage)
     metrics = Metrics()
     audit = Audit(logger: logger, metrics: metrics)

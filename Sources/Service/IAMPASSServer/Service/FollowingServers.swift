@@ -16,10 +16,10 @@ extension SignInService {
   ///
   /// - Returns: why this server must stop, because a newer server changed the database; nil otherwise.
   public func followOtherServers() async -> StorageError? {
-    guard let others = core.storage.others else { return nil }
+    guard let listener = core.storage.changeListener else { return nil }
     while !Task.isCancelled {
       do {
-        for news in try await others.news() { core.hear(news) }
+        for events in try await listener.events() { core.receive(events) }
         core.tellWhenStorageWorksAgain()
       } catch let refusal as StorageError where refusal.code == .databaseTooNew {
         return refusal
@@ -33,8 +33,8 @@ extension SignInService {
 }
 
 extension ServiceCore {
-  fileprivate func hear(_ news: ServerNews) {
-    switch news {
+  fileprivate func receive(_ events: ServerEvent) {
+    switch events {
     case .changed(let topic): board.changed(topic)
     case .missed: board.changedAll()
     case .clockStepped(let milliseconds):

@@ -2,13 +2,13 @@ extension SignInService {
   /// Ends expired sessions and deletes old data, until the task is cancelled.
   ///
   /// One of several servers on one database does it.
-  public func keepHouse(keeping times: KeptTimes = .usual) async {
+  public func doHousekeeping(keeping times: KeptTimes = .usual) async {
     while !Task.isCancelled {
       do {
         try await core.storage.keepTime()
-        try await tidyIfKeeper(keeping: times)
+        try await tidyIfLeaseHolder(keeping: times)
         core.tellWhenStorageWorksAgain()
-      } catch is HouseTaken {
+      } catch is HousekeeperLeaseLost {
         core.logger.notice("another server does the housekeeping now")
       } catch {
         core.tell(storageFailure: error)
@@ -18,14 +18,14 @@ extension SignInService {
   }
 
   /// Whether this server does the housekeeping.
-  var keepsHouse: Bool { core.storage.others?.keepsHouse ?? true }
+  var holdsHousekeeperLease: Bool { core.storage.changeListener?.holdsHousekeeperLease ?? true }
 
   /// Does one round, if this server does the housekeeping.
   ///
-  /// - Throws: ``HouseTaken`` if another server took over meanwhile, and errors of the storage.
-  func tidyIfKeeper(keeping times: KeptTimes = .usual) async throws {
-    guard keepsHouse else { return }
-    try await HouseDuty.$isOn.withValue(core.storage.others != nil) { try await tidy(keeping: times) }
+  /// - Throws: ``HousekeeperLeaseLost`` if another server took over meanwhile, and errors of the storage.
+  func tidyIfLeaseHolder(keeping times: KeptTimes = .usual) async throws {
+    guard holdsHousekeeperLease else { return }
+    try await HousekeeperDuty.$isOn.withValue(core.storage.changeListener != nil) { try await tidy(keeping: times) }
   }
 
   /// Does one round.
@@ -39,7 +39,7 @@ extension SignInService {
       try await leaveForSilence(at: now)
       try await storage.forgetOld(at: now, wall: wall, keeping: times)
     }
-    core.metrics.housekept()
+    core.metrics.housekeepingDone()
   }
 }
 
@@ -49,7 +49,7 @@ extension ServiceCore {
 
   /// Stores the end of every expired session, and wakes the requests that wait for it.
   func closeOverdue(at now: UnixTime) async throws {
-    var place: OverduePlace?
+    var place: OverdueCursor?
     var unreadable: Set<String> = []
     repeat {
       let portion = try await storage.endOverdue(at: now, after: place, limit: Self.overduePortion)

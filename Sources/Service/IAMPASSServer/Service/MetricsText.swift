@@ -3,10 +3,10 @@ extension SignInService {
   ///
   /// Metrics that do not need the database are also there while it is gone or hangs, because they are needed most then.
   func metricsText() async -> String {
-    var stock: StockLooks.Stock?
+    var stock: StockQuery.Stock?
     do {
-      stock = try await core.stockLooks.stock { [core] in
-        StockLooks.Stock(storage: try await core.storage.stock(), signing: try await core.signingState())
+      stock = try await core.stockQuery.stock { [core] in
+        StockQuery.Stock(storage: try await core.storage.stock(), signing: try await core.signingState())
       }
     } catch {
       core.tell(storageFailure: error)
@@ -14,7 +14,7 @@ extension SignInService {
     return core.metrics.text(
       stock?.storage, signing: stock?.signing,
       unsignedSince: stock?.signing.unsignedSince.map(core.storage.clock.unixTime), load: core.storage.load,
-      held: board.heldCount, keepsHouse: keepsHouse, certificateEnd: certificateEnd(),
+      held: board.heldCount, holdsHousekeeperLease: holdsHousekeeperLease, certificateEnd: certificateEnd(),
       file: core.file.state)
   }
 }

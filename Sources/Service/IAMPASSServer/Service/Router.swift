@@ -89,7 +89,7 @@ struct Router: Sendable {
     case .signingKeys: try await sessions.signingKeys(call)
     case .openID(let route): try await backchannel.reply(to: route, call)
     case .join:
-      try await core.forStranger(call) {
+      try await core.forUnauthenticated(call) {
         try await JoinReplies(core: core, phones: JoinPhones(core: core, sessions: sessions)).reply(call)
       }
     case .console(let path):
@@ -102,7 +102,7 @@ struct Router: Sendable {
       try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
     case .session(let route): try await reply(to: route, call)
     case .phone(let route): try await devices.reply(to: route, call)
-    case .door: call.request.listener.isForConsole ? .leadingToConsole(call) : .leadingToPage(call)
+    case .root: call.request.listener.isForConsole ? .leadingToConsole(call) : .leadingToPage(call)
     case .phoneFile(let name): .phoneFile(name, call)
     }
   }
@@ -122,28 +122,28 @@ struct Router: Sendable {
   private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {
     switch route {
     case .start(let user, let id):
-      try await signed(starter: id, call) { try await sessions.start(for: user, by: $0, $1, call) }
+      try await signed(signInClient: id, call) { try await sessions.start(for: user, by: $0, $1, call) }
     // Every signed reply has the mark.
-    case .mark(let id): try await signed(starter: id, call) { _, _ in .done }
+    case .mark(let id): try await signed(signInClient: id, call) { _, _ in .done }
     case .phones(let user, let id):
-      try await signed(starter: id, call) { starter, _ in
-        try await sessions.phones(of: user, for: starter)
+      try await signed(signInClient: id, call) { signInClient, _ in
+        try await sessions.phones(of: user, for: signInClient)
       }
     case .userList(let id):
-      try await signed(starter: id, call) { starter, _ in
-        try await UserListReplies(core: core).reply(to: starter, call)
+      try await signed(signInClient: id, call) { signInClient, _ in
+        try await UserListReplies(core: core).reply(to: signInClient, call)
       }
     case .codeUse(let user, let id):
-      try await signed(starter: id, call) { starter, _ in
-        try await sessions.noteCodeUse(of: user, by: starter, call)
+      try await signed(signInClient: id, call) { signInClient, _ in
+        try await sessions.noteCodeUse(of: user, by: signInClient, call)
       }
     case .audit(let id):
-      try await signed(starter: id, call) { starter, _ in
-        try await HostAuditReplies(core: core).reply(to: starter, call)
+      try await signed(signInClient: id, call) { signInClient, _ in
+        try await HostAuditReplies(core: core).reply(to: signInClient, call)
       }
     case .userChange(let id):
-      try await signed(starter: id, call) { starter, client in
-        try await UserChangeReplies(core: core, sessions: sessions).reply(to: starter, client, call)
+      try await signed(signInClient: id, call) { signInClient, client in
+        try await UserChangeReplies(core: core, sessions: sessions).reply(to: signInClient, client, call)
       }
     case .status(let id):
       try await signed(session: id, call) { moment in
@@ -169,17 +169,17 @@ struct Router: Sendable {
     application id: String, _ call: Call,
     _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
-    try await signed(starter: id, call) { starter, client in
-      guard starter.credential == nil else { return .refused(.hostMayNotManage) }
-      let settings = try await core.storage.settings(of: starter.application.id)
+    try await signed(signInClient: id, call) { signInClient, client in
+      guard signInClient.credential == nil else { return .refused(.hostMayNotManage) }
+      let settings = try await core.storage.settings(of: signInClient.application.id)
       guard !settings.isDisabled else { return .refused(.applicationDisabled) }
-      return try await work(starter.application, client)
+      return try await work(signInClient.application, client)
     }
   }
 
   /// A reply for a request of an application or one of its hosts, signed; refused unless the signature is its own.
   private func signed(
-    starter id: String, _ call: Call, _ work: @Sendable (Starter, VerifiedClient) async throws -> ServiceReply
+    signInClient id: String, _ call: Call, _ work: @Sendable (SignInClient, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
     guard RandomValue.isIdentifier(id) else { return .refused(.unknownApplication) }
     let check = check(of: call)
@@ -192,9 +192,9 @@ struct Router: Sendable {
     guard claim.clientID == id else { return .refused(.signatureRefused) }
     switch try await StarterCheck(core: core, check: check).verify(claim, in: call) {
     case .refused(let reply): return reply
-    case .verified(let starter, let client):
-      return await AuditActor.$current.withValue(.starter(starter)) {
-        await replyingWhenStorageFails { try await work(starter, client).finished(marked) }
+    case .verified(let signInClient, let client):
+      return await AuditActor.$current.withValue(.signInClient(signInClient)) {
+        await replyingWhenStorageFails { try await work(signInClient, client).finished(marked) }
       }.finished { $0.signed(for: client) }
     }
   }
@@ -221,7 +221,7 @@ struct Router: Sendable {
     if let refusal { return refusal }
     let found: SessionKeys? =
       if let known { known } else {
-        try await core.forStranger(call) { try await core.storage.keys(ofSession: id) }
+        try await core.forUnauthenticated(call) { try await core.storage.keys(ofSession: id) }
       }
     guard let keys = found else { return .refused(.unknownSession) }
     let (outcome, moment) = try await check.session(keys, signed: call.request, claim, uris: call.signedURIs)
@@ -230,7 +230,7 @@ struct Router: Sendable {
     case (.verified, nil): return .refused(.nonceReplayed)
     case (.verified(let client), let moment?):
       // The session was deleted after its keys were read.
-      guard moment.told != nil else { return .refused(.unknownSession) }
+      guard moment.view != nil else { return .refused(.unknownSession) }
       return await AuditActor.$current.withValue(.session(keys.id)) {
         await replyingWhenStorageFails { try await work(moment) }
       }.finished { $0.signed(for: client) }
@@ -258,8 +258,8 @@ struct Router: Sendable {
 
   @Sendable private func reply(toFailure error: any Error) -> ServiceReply {
     // This is not a failure of the storage.
-    if error is TooManyStrangers {
-      return .refused(.storageUnavailable).adding("Retry-After", String(TooManyStrangers.pause))
+    if error is TooManyUnauthenticatedRequests {
+      return .refused(.storageUnavailable).adding("Retry-After", String(TooManyUnauthenticatedRequests.pause))
     }
     core.tell(storageFailure: error)
     return .refused(.storageUnavailable).adding("Retry-After", "2")

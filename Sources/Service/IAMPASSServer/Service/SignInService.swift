@@ -10,7 +10,7 @@ public struct SignInService: Sendable {
 
   let core: ServiceCore
   private let router: Router
-  let lastLook = PresenceBySilence.LastLook()
+  let lastCheck = PresenceBySilence.LastCheck()
   /// When the shown certificate expires; nil if that is not known.
   let certificateEnd: @Sendable () -> UnixTime?
 

@@ -36,7 +36,7 @@ final class FailureLimits: Sendable {
   /// The most counters. Each takes some hundred bytes.
   static let greatestCount = 10_000
   /// The time between two requests beyond the limit that are checked, in milliseconds.
-  private static let lookInterval: Int64 = 1_000
+  private static let refreshInterval: Int64 = 1_000
 
   private struct Key: Hashable {
     let source: String
@@ -86,7 +86,7 @@ final class FailureLimits: Sendable {
     guard let wait = wait(for: kind, from: source, at: now) else { return nil }
     let isToBeLookedAt = counters.withLock { counters in
       let last = counters[Key(source: source, kind: kind)]?.lookedAt
-      guard last.map({ (0..<Self.lookInterval).contains(now.milliseconds(since: $0)) }) != true else { return false }
+      guard last.map({ (0..<Self.refreshInterval).contains(now.milliseconds(since: $0)) }) != true else { return false }
       counters[Key(source: source, kind: kind)]?.lookedAt = now
       return true
     }

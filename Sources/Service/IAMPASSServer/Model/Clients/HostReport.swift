@@ -31,7 +31,7 @@ struct HostReport: Sendable, Equatable {
 
 protocol HostReportStore: Sendable {
   /// Notes reports, all in one step. A power cut may undo this, but computers report again.
-  func note(_ reports: [HostReport]) async throws
+  func record(_ reports: [HostReport]) async throws
 }
 
 /// Reports that are not stored yet. A change of the list reaches all computers at once, and each then reports its new
@@ -59,7 +59,7 @@ final class HostReports: Sendable {
     }
     guard !taken.isEmpty else { return }
     do {
-      try await storage.note(Array(taken.values))
+      try await storage.record(Array(taken.values))
       state.withLock { $0.stored.merge(taken) { _, newer in newer } }
     } catch {
       state.withLock { $0.waiting.merge(taken) { newer, _ in newer } }

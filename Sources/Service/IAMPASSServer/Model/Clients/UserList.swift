@@ -48,9 +48,9 @@ public struct ListedUser: Sendable, Equatable {
 }
 
 /// A computer's question for its list of users.
-struct UserListAsk: Sendable {
+struct UserListQuery: Sendable {
   /// The id of the computer's credential, or the application's.
-  let asker: String
+  let requester: String
   let application: String
   /// The computer's group; empty: all users.
   let group: String
@@ -74,7 +74,7 @@ struct UserListRow {
   }
 }
 
-extension UserListAsk {
+extension UserListQuery {
   /// The most rows that are read for a page.
   static let greatestRows: Int64 = 1_200
 
@@ -97,6 +97,6 @@ extension UserListAsk {
       changes.append(change)
     }
     return UserListReply(
-      credential: asker, version: version, since: since, count: count, changes: changes, hasMore: isCut)
+      credential: requester, version: version, since: since, count: count, changes: changes, hasMore: isCut)
   }
 }

@@ -27,8 +27,8 @@ public struct AuditActor: Sendable, Equatable {
   static func phone(_ id: String) -> AuditActor { AuditActor("phone", id) }
   /// The holder of the session's secret, which is the computer that started the session.
   static func session(_ id: String) -> AuditActor { AuditActor("session", id) }
-  static func starter(_ starter: Starter) -> AuditActor {
-    AuditActor(starter.credential == nil ? "application" : "credential", starter.id)
+  static func signInClient(_ signInClient: SignInClient) -> AuditActor {
+    AuditActor(signInClient.credential == nil ? "application" : "credential", signInClient.id)
   }
 
   /// A browser's visit to the console, by a name that does not reveal its cookie.

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// A computer's request to join.
-struct JoinAsk: Sendable {
+struct ReceivedJoinRequest: Sendable {
   let request: JoinRequest
   let address: String
 

@@ -15,26 +15,26 @@ enum PresenceBySilence {
   static let longestGap: Int64 = 60
 
   /// One look for silent phones: its time, and the applications whose phones it looked at.
-  struct Look: Sendable {
+  struct Check: Sendable {
     let time: UnixTime
     let applications: Set<String>
 
     /// The applications whose silence begins to count now, because they were not in the last look.
-    private func newcomers(since last: Look?) -> Set<String> {
+    private func newcomers(since last: Check?) -> Set<String> {
       guard let last, time >= last.time else { return applications }
       return applications.subtracting(last.applications)
     }
 
     /// How far to move forward the times of the last requests of an application's phones, in milliseconds, at most to
     /// this look. Nil: they stay.
-    func credit(to application: String, since last: Look?) -> Int64? {
+    func credit(to application: String, since last: Check?) -> Int64? {
       if newcomers(since: last).contains(application) { return time.milliseconds }
-      let unheard = unheard(since: last)
-      return unheard > 0 ? unheard : nil
+      let unseen = unseen(since: last)
+      return unseen > 0 ? unseen : nil
     }
 
     /// Milliseconds since the last look in which silence of the other applications does not count.
-    private func unheard(since last: Look?) -> Int64 {
+    private func unseen(since last: Check?) -> Int64 {
       guard let last else { return 0 }
       let gap = time.milliseconds(since: last.time)
       return gap > longestGap * 1_000 ? gap - HousekeepingPace.interval * 1_000 : 0
@@ -42,10 +42,10 @@ enum PresenceBySilence {
   }
 
   /// The last look of this process.
-  final class LastLook: Sendable {
-    private let look = Mutex<Look?>(nil)
-    var value: Look? { look.withLock { $0 } }
-    func remember(_ new: Look) { look.withLock { $0 = new } }
+  final class LastCheck: Sendable {
+    private let check = Mutex<Check?>(nil)
+    var value: Check? { check.withLock { $0 } }
+    func remember(_ new: Check) { check.withLock { $0 = new } }
   }
 
   /// Phones of applications that count silence have left if they were last heard before.

@@ -19,7 +19,7 @@ struct CodeUse: Sendable, Equatable {
 }
 
 /// The result of a report.
-enum NotedUse: Sendable, Equatable {
+enum CodeUseOutcome: Sendable, Equatable {
   case noted(KeptUse, user: Int64)
   case unknownUser
   case credentialRevoked

@@ -44,8 +44,8 @@ extension Locum {
 extension User {
   /// The locum who may answer for the user now. Only a computer that verifies approvals can check that it trusts the
   /// phone; a reader of a token cannot.
-  func usableLocum(for ask: StartAsk, at now: UnixTime) -> Locum? {
-    guard let locum, ask.challenge != nil, ask.idTokenNonce == nil, now < locum.until else { return nil }
+  func usableLocum(for request: SessionStartRequest, at now: UnixTime) -> Locum? {
+    guard let locum, request.challenge != nil, request.idTokenNonce == nil, now < locum.until else { return nil }
     return locum.0
   }
 }

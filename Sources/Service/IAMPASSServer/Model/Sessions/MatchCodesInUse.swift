@@ -19,7 +19,7 @@ struct MatchCodesInUse {
     let code: String
     let source: String
     /// Whether the request was not answered and came over the network.
-    let mayBeAStrangers: Bool
+    let mayBeUnauthenticated: Bool
   }
 
   /// Codes that terminals show now, or whose request was recently answered. They are not reused.
@@ -51,7 +51,7 @@ struct MatchCodesInUse {
     resting = ended.map { one in
       let isUnanswered = !one.isApproved && [.loggedOut, .notAnswered].contains(one.ending)
       return Resting(
-        code: one.code, source: one.source, mayBeAStrangers: isUnanswered && one.isRemote == true)
+        code: one.code, source: one.source, mayBeUnauthenticated: isUnanswered && one.isRemote == true)
     }
   }
 
@@ -92,7 +92,7 @@ struct MatchCodesInUse {
 
   /// The codes that `source` must not get while they are shown or rest.
   private func kept(from source: RequestSource) -> Set<String> {
-    shown.union(resting.filter { !$0.mayBeAStrangers || $0.source == source.text }.map(\.code))
+    shown.union(resting.filter { !$0.mayBeUnauthenticated || $0.source == source.text }.map(\.code))
   }
 
   /// A resting code to reuse. It is not one of the same source, because the user may still look at the earlier code.

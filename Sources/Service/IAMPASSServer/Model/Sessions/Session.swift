@@ -36,7 +36,7 @@ struct Session: Sendable {
   let matchCode: Secret?
   /// The computer's challenge, which the phone signs; nil if the computer sent none.
   let challenge: ApprovalChallenge?
-  /// See ``StartAsk/idTokenNonce``.
+  /// See ``SessionStartRequest/idTokenNonce``.
   let idTokenNonce: String?
   /// The number of requests of its source that were not started while this one was open.
   let heldBack: Int64
@@ -46,26 +46,26 @@ struct Session: Sendable {
   var deliveredAt: UnixTime
 
   /// Makes a new session, which is not stored yet.
-  init(_ ask: StartAsk, _ terms: StartTerms, at now: UnixTime) throws {
-    id = try ask.session ?? RandomValue.identifier()
+  init(_ request: SessionStartRequest, _ terms: StartTerms, at now: UnixTime) throws {
+    id = try request.session ?? RandomValue.identifier()
     token = Secret(try RandomValue.identifier())
     secret = try RandomValue.secret()
-    application = ask.starter.application.id
-    credential = ask.starter.credential?.id
-    bootID = ask.boot?.id
-    replySecret = ask.starter.secret
-    address = ask.client.text
+    application = request.signInClient.application.id
+    credential = request.signInClient.credential?.id
+    bootID = request.boot?.id
+    replySecret = request.signInClient.secret
+    address = request.client.text
     user = terms.user
-    source = ask.source.text
-    context = ask.context
+    source = request.source.text
+    context = request.context
     method = terms.method
     asked = terms.asked
     locum = terms.locum
     answeredBy = nil
     answerNonce = try RandomValue.identifier()
     matchCode = terms.matchCode
-    challenge = ask.challenge
-    idTokenNonce = ask.idTokenNonce
+    challenge = request.challenge
+    idTokenNonce = request.idTokenNonce
     heldBack = 0
     lifecycle = SessionLifecycle(startedAt: now, duration: terms.duration, answerTime: terms.answerTime)
     delivered = lifecycle.status

@@ -17,48 +17,52 @@ enum StartPolicy {
     case unknownUser
     case reason(Reason)
     /// The phones have none of the methods, but their user could add one.
-    case untrained([Training], user: Int64)
+    case missingMethods([MissingMethods], user: Int64)
     /// This request is open, and counts the new one as held back.
     case openRequest(Session, user: Int64)
   }
 
-  static func decide(_ ask: StartAsk, _ facts: StartFacts, at now: UnixTime) -> Decision {
-    guard facts.isStarterUsable else { return .refuse(.credentialRevoked) }
+  static func decide(_ request: SessionStartRequest, _ facts: StartFacts, at now: UnixTime) -> Decision {
+    guard facts.isClientUsable else { return .refuse(.credentialRevoked) }
     guard !facts.settings.isDisabled else { return .refuse(.reason(.applicationDisabled)) }
     guard !facts.isComputerHeld else { return .refuse(.reason(.computerHeld)) }
     guard let user = facts.user else { return .refuse(.unknownUser) }
     if let begun = facts.begun {
-      guard begun.isStart(ask, of: user.id) else { return .refuse(.reason(.badRequest)) }
-      return .goOn(begun, isRung: AskedPhones(user.phones, for: ask.methods).areRung)
+      guard begun.isStart(request, of: user.id) else { return .refuse(.reason(.badRequest)) }
+      return .goOn(begun, isRung: AskedPhones(user.phones, for: request.methods).areRung)
     }
     guard !user.phones.isEmpty else { return .refuse(.reason(.noMobileDevice)) }
-    let asked = AskedPhones(user.phones, for: ask.methods)
+    let asked = AskedPhones(user.phones, for: request.methods)
     guard asked.strongest != nil else {
-      let trainings = user.phones.compactMap {
-        Training(ask.methods, phone: $0.id, having: $0.methods, addable: $0.addable)
+      let missing = user.phones.compactMap {
+        MissingMethods(request.methods, phone: $0.id, having: $0.methods, addable: $0.addable)
       }
-      return .refuse(trainings.isEmpty ? .reason(.methodNotAvailable) : .untrained(trainings, user: user.id))
+      return .refuse(missing.isEmpty ? .reason(.methodNotAvailable) : .missingMethods(missing, user: user.id))
     }
-    guard facts.settings.matchCodes != .required || ask.hasContext else { return .refuse(.reason(.contextRequired)) }
-    guard facts.settings.matchCodes != .required || !ask.context.isWithoutCode else {
+    guard facts.settings.matchCodes != .required || request.hasContext else {
+      return .refuse(.reason(.contextRequired))
+    }
+    guard facts.settings.matchCodes != .required || !request.context.isWithoutCode else {
       return .refuse(.reason(.codeRequired))
     }
     guard !user.isSourceBlocked else { return .refuse(.reason(.sourceBlocked)) }
     guard !user.hasTooManyDenials else { return .refuse(.reason(.tooManyDenials)) }
     let unanswered = user.unended.filter { $0.isUnanswered(at: now) }
-    if let open = RequestPlaces.obstacle(to: ask.source, among: unanswered) {
+    if let open = OpenRequestLimit.obstacle(to: request.source, among: unanswered) {
       return .refuse(.openRequest(open, user: user.id))
     }
-    let showsCode = ask.showsCode(under: facts.settings)
+    let showsCode = request.showsCode(under: facts.settings)
     guard !showsCode || user.freeCode != nil else {
       return .refuse(.reason(user.isCodeInUse ? .codeInUse : .tooManyRequests))
     }
-    let all = user.locum.map { AskedPhones(user.phones + [$0.phone], for: ask.methods) } ?? asked
+    let all = user.locum.map { AskedPhones(user.phones + [$0.phone], for: request.methods) } ?? asked
     let locum = user.locum.flatMap { all.methods[$0.phone.id] == nil ? nil : $0.0 }
     return .start(
       StartTerms(
-        user: user.id, method: all.strongest ?? .device, duration: min(ask.duration, facts.settings.greatestDuration),
-        answerTime: min(ask.answerTime ?? .max, facts.settings.answerTime), matchCode: showsCode ? user.freeCode : nil,
+        user: user.id, method: all.strongest ?? .device,
+        duration: min(request.duration, facts.settings.greatestDuration),
+        answerTime: min(request.answerTime ?? .max, facts.settings.answerTime),
+        matchCode: showsCode ? user.freeCode : nil,
         isRung: all.areRung, asked: user.phones.count > 1 || locum != nil ? all.methods : nil, locum: locum))
   }
 }
@@ -93,13 +97,13 @@ struct StartFacts: Sendable {
     let isRung: Bool
   }
 
-  let isStarterUsable: Bool
+  let isClientUsable: Bool
   let settings: ApplicationSettings
   /// Whether the credential was used with two marks, and the application holds such computers.
   let isComputerHeld: Bool
-  /// The user; nil if the application does not have the user, or if the starter is refused for all users.
+  /// The user; nil if the application does not have the user, or if the client is refused for all users.
   let user: AskedUser?
-  /// The session with the id ``StartAsk/session``; nil if there is none.
+  /// The session with the id ``SessionStartRequest/session``; nil if there is none.
   var begun: Session? = nil
 }
 
@@ -142,10 +146,11 @@ private struct AskedPhones {
 
 extension Session {
   /// Whether this session was made by the same start.
-  fileprivate func isStart(_ ask: StartAsk, of user: Int64) -> Bool {
-    id == ask.session && application == ask.starter.application.id && credential == ask.starter.credential?.id
-      && self.user == user && context == ask.context && challenge == ask.challenge
-      && (ask.matchCode == nil || matchCode == ask.matchCode)
+  fileprivate func isStart(_ request: SessionStartRequest, of user: Int64) -> Bool {
+    id == request.session && application == request.signInClient.application.id
+      && credential == request.signInClient.credential?.id
+      && self.user == user && context == request.context && challenge == request.challenge
+      && (request.matchCode == nil || matchCode == request.matchCode)
   }
 
   fileprivate func isUnanswered(at now: UnixTime) -> Bool {

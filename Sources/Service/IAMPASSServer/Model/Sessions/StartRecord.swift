@@ -16,16 +16,16 @@ struct StartRecord: Sendable {
     /// The sessions that had not ended when they were last stored, oldest first.
     let unended: [Session]
     /// Match codes of sessions that ended after ``MatchCodesInUse/start(at:)``, the first to end first. Not read unless
-    /// ``StartAsk/showsCode(under:)``.
+    /// ``SessionStartRequest/showsCode(under:)``.
     let endedCodes: [MatchCodesInUse.Ended]
   }
 
-  /// Whether the starter may be used. False for a revoked host credential.
-  let isStarterUsable: Bool
+  /// Whether the client may be used. False for a revoked host credential.
+  let isClientUsable: Bool
   let settings: ApplicationSettings
   /// Whether the computer may be a copy, and the application holds such computers.
   let isComputerHeld: Bool
-  /// The user; nil if the application does not have the user, or if the starter may not ask.
+  /// The user; nil if the application does not have the user, or if the client may not ask.
   let user: AskedUser?
   /// The session that the same start has already made; nil if there is none.
   var begun: Session? = nil
@@ -33,22 +33,24 @@ struct StartRecord: Sendable {
 
 extension StartFacts {
   /// Makes the facts for this request. A match code is chosen here.
-  init(_ record: StartRecord, _ ask: StartAsk, at now: UnixTime) throws {
-    isStarterUsable = record.isStarterUsable
+  init(_ record: StartRecord, _ request: SessionStartRequest, at now: UnixTime) throws {
+    isClientUsable = record.isClientUsable
     settings = record.settings
     isComputerHeld = record.isComputerHeld
-    user = try record.user.map { try AskedUser($0, ask, showsCode: ask.showsCode(under: record.settings), now) }
+    user = try record.user.map { try AskedUser($0, request, showsCode: request.showsCode(under: record.settings), now) }
     begun = record.begun
   }
 }
 
 extension StartFacts.AskedUser {
-  fileprivate init(_ user: StartRecord.AskedUser, _ ask: StartAsk, showsCode: Bool, _ now: UnixTime) throws {
+  fileprivate init(_ user: StartRecord.AskedUser, _ request: SessionStartRequest, showsCode: Bool, _ now: UnixTime)
+    throws
+  {
     id = user.id
     phones = user.phones
     locum = user.locum
     isSourceBlocked = user.isSourceBlocked
-    hasTooManyDenials = Denials.areTooMany(user.denials, from: ask.source, at: now)
+    hasTooManyDenials = Denials.areTooMany(user.denials, from: request.source, at: now)
     unended = user.unended
     guard showsCode else {
       freeCode = nil
@@ -57,12 +59,14 @@ extension StartFacts.AskedUser {
     }
     let codes = MatchCodesInUse(user.unended, ended: user.endedCodes, at: now)
     freeCode =
-      if let code = ask.matchCode { codes.take(code, for: ask.source) } else { try codes.fresh(for: ask.source) }
-    isCodeInUse = try ask.matchCode != nil && freeCode == nil && codes.fresh(for: ask.source) != nil
+      if let code = request.matchCode { codes.take(code, for: request.source) } else {
+        try codes.fresh(for: request.source)
+      }
+    isCodeInUse = try request.matchCode != nil && freeCode == nil && codes.fresh(for: request.source) != nil
   }
 }
 
-extension StartAsk {
+extension SessionStartRequest {
   /// Whether a terminal will show a match code for this request.
   func showsCode(under settings: ApplicationSettings) -> Bool {
     // A document's digest proves more than digits, and there may be no terminal.

@@ -40,7 +40,7 @@ struct DeviceCheck: Sendable {
     if let refusal = core.earlyRefusal(.answer(device: claim.device), call, unless: isProven) {
       return .refused(refusal)
     }
-    let found = try await core.unless(isProven, forStranger: call) { try await storage.phone(claim.device) }
+    let found = try await core.unless(isProven, forUnauthenticated: call) { try await storage.phone(claim.device) }
     guard let phone = found else {
       return .refused(.refused(.unknownDevice))
     }
@@ -56,7 +56,7 @@ struct DeviceCheck: Sendable {
         assertion: unverified.assertion))
   }
 
-  /// The phone's verified ask. When this returns `verified`, the nonce is spent, even if the service is then killed.
+  /// The phone's verified ask. When this returns `verified`, the nonce is used, even if the service is then killed.
   func ask(in call: Call, purposes: Set<DevicePurpose>) async throws -> Outcome<(VerifiedStatement, DeviceAsk)> {
     let claim: Claim
     switch self.claim(in: call) {
@@ -78,7 +78,7 @@ struct DeviceCheck: Sendable {
       let nonce = SignedNonce(
         owner: "phone:" + verified.phone.id, value: ask.nonce,
         forgetAt: UnixTime(seconds: ask.timestamp + SignedNonce.lifetime))
-      let isNew = try await storage.spend(nonce, at: now)
+      let isNew = try await storage.useNonce(nonce, at: now)
       return isNew ? .verified((verified, ask)) : .refused(.refused(.nonceReplayed))
     }
   }

@@ -21,18 +21,18 @@ extension ServiceCore {
 extension ServiceCore {
   /// Runs `work` for a client that is not authenticated, in one of the bounded places.
   ///
-  /// - Throws: the errors of `work`, or ``TooManyStrangers`` if it was not run.
-  func forStranger<Value>(_ call: Call, _ work: () async throws -> Value) async throws -> Value {
-    let place = try unproven.enter(from: call.client.text)
+  /// - Throws: the errors of `work`, or ``TooManyUnauthenticatedRequests`` if it was not run.
+  func forUnauthenticated<Value>(_ call: Call, _ work: () async throws -> Value) async throws -> Value {
+    let place = try unauthenticated.enter(from: call.client.text)
     defer { place.leave() }
     return try await work()
   }
 
   /// The same for a request that remembered data may prove. It then needs no place.
   func unless<Value>(
-    _ isProven: Bool, forStranger call: Call, _ work: () async throws -> Value
+    _ isProven: Bool, forUnauthenticated call: Call, _ work: () async throws -> Value
   ) async throws -> Value {
-    isProven ? try await work() : try await forStranger(call, work)
+    isProven ? try await work() : try await forUnauthenticated(call, work)
   }
 }
 

@@ -31,7 +31,7 @@ extension Route {
     case .console(let path): path.first == "enter" ? .registration : .none
     case .openID(let route): route == .configuration ? .none : .openID
     case .join: .joining
-    case .announcement, .health, .signingKeys, .door, .phoneFile: .none
+    case .announcement, .health, .signingKeys, .root, .phoneFile: .none
     }
   }
 }
@@ -42,7 +42,7 @@ extension Route {
     switch self {
     case .management(_, let application): application
     case .session(let route): route.signer
-    case .announcement, .health, .signingKeys, .openID, .join, .console, .phone, .door, .phoneFile: nil
+    case .announcement, .health, .signingKeys, .openID, .join, .console, .phone, .root, .phoneFile: nil
     }
   }
 }

@@ -26,7 +26,7 @@ struct SignatureCheck: Sendable {
   /// The sender of the request.
   let client: ClientAddress
 
-  /// Whether the session with these keys signed the request; with the session as it stands once the nonce is spent.
+  /// Whether the session with these keys signed the request; with the session as it stands once the nonce is used.
   ///
   /// - Parameter claim: what ``claim(in:)`` found in the request.
   func session(
@@ -36,31 +36,31 @@ struct SignatureCheck: Sendable {
     switch proof(of: claim, .session(keys), uris: uris) {
     case .failure(let refusal): return (.refused(refusal.reason), nil)
     case .success(let proof):
-      guard let moment = try await storage.spend(proof.nonce, telling: keys.id, at: storage.now()) else {
+      guard let moment = try await storage.useNonce(proof.nonce, telling: keys.id, at: storage.now()) else {
         return (.refused(.nonceReplayed), nil)
       }
       return (.verified(try await verified(claim, .session(keys), proof, of: request)), moment)
     }
   }
 
-  /// What the request proves if `starter` is as given here; whether its nonce was spent before is not asked.
-  func proof(of claim: Claim, by starter: Starter, uris: [String]) -> Result<Proof, Refusal> {
-    guard claim.clientID == starter.id else { return .failure(Refusal(.signatureRefused)) }
-    return proof(of: claim, .starter(starter), uris: uris)
+  /// What the request proves if `signInClient` is as given here; whether its nonce was used before is not asked.
+  func proof(of claim: Claim, by signInClient: SignInClient, uris: [String]) -> Result<Proof, Refusal> {
+    guard claim.clientID == signInClient.id else { return .failure(Refusal(.signatureRefused)) }
+    return proof(of: claim, .signInClient(signInClient), uris: uris)
   }
 
   /// The client that made the signature.
   ///
-  /// - Parameter proof: its nonce is spent.
+  /// - Parameter proof: its nonce is used.
   func verified(
-    _ claim: Claim, by starter: Starter, _ proof: Proof, of request: ServiceRequest
+    _ claim: Claim, by signInClient: SignInClient, _ proof: Proof, of request: ServiceRequest
   ) async throws -> VerifiedClient {
-    try await verified(claim, .starter(starter), proof, of: request)
+    try await verified(claim, .signInClient(signInClient), proof, of: request)
   }
 
-  /// Whether `starter` made the signature; whether its credential was revoked is not asked.
-  func isMade(_ claim: Claim, by starter: Starter, uris: [String]) -> Bool {
-    claim.clientID == starter.id && address(signedBy: .starter(starter), claim, uris: uris) != nil
+  /// Whether `signInClient` made the signature; whether its credential was revoked is not asked.
+  func isMade(_ claim: Claim, by signInClient: SignInClient, uris: [String]) -> Bool {
+    claim.clientID == signInClient.id && address(signedBy: .signInClient(signInClient), claim, uris: uris) != nil
   }
 
   /// Whether the session with these keys made the signature.
@@ -87,34 +87,36 @@ struct SignatureCheck: Sendable {
 
   /// The client whose signature it must be.
   private enum Party: Sendable {
-    case starter(Starter)
+    case signInClient(SignInClient)
     case session(SessionKeys)
 
     /// One signer for each scheme that the party's secret fits.
     var signers: [RequestSigner] {
       switch self {
-      case .starter(let starter): RequestSigner.all(client: Secret(starter.id), secret: starter.secret)
+      case .signInClient(let signInClient):
+        RequestSigner.all(client: Secret(signInClient.id), secret: signInClient.secret)
       case .session(let keys): keys.signers
       }
     }
 
     var replySecret: Secret {
       switch self {
-      case .starter(let starter): starter.secret
+      case .signInClient(let signInClient): signInClient.secret
       case .session(let keys): keys.replySecret
       }
     }
 
-    /// Under which its spent nonces stand; a session's token itself is a secret.
+    /// Under which its used nonces stand; a session's token itself is a secret.
     var nonceOwner: String {
       switch self {
-      case .starter(let starter): (starter.credential == nil ? "application:" : "host:") + starter.id
+      case .signInClient(let signInClient):
+        (signInClient.credential == nil ? "application:" : "host:") + signInClient.id
       case .session(let keys): "session:" + keys.id
       }
     }
 
     var hostCredential: HostCredential? {
-      if case .starter(let starter) = self { starter.credential } else { nil }
+      if case .signInClient(let signInClient) = self { signInClient.credential } else { nil }
     }
   }
 
@@ -168,7 +170,7 @@ struct SignatureCheck: Sendable {
     return .success(Proof(address: address, nonce: nonce))
   }
 
-  /// - Parameter proof: its nonce is spent.
+  /// - Parameter proof: its nonce is used.
   private func verified(
     _ claim: Claim, _ party: Party, _ proof: Proof, of request: ServiceRequest
   ) async throws -> VerifiedClient {

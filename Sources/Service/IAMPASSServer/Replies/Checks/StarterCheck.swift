@@ -1,23 +1,23 @@
 import IAMPASSProtocol
 
 /// The check of what an application or one of its hosts signed. Memory says whether that is worth a visit to the storage.
-/// The visit that spends the nonce also reads the row, which alone decides: what was revoked or renewed at another server
+/// The visit that uses the nonce also reads the row, which alone decides: what was revoked or renewed at another server
 /// a moment ago counts.
 struct StarterCheck: Sendable {
   enum Outcome: Sendable {
-    case verified(Starter, VerifiedClient)
+    case verified(SignInClient, VerifiedClient)
     case refused(ServiceReply)
   }
 
   let core: ServiceCore
   let check: SignatureCheck
 
-  /// Whose signature is on the request. Its nonce is spent, also for a service that is killed, when this says whose it is.
+  /// Whose signature is on the request. Its nonce is used, also for a service that is killed, when this says whose it is.
   ///
   /// - Parameter claim: what ``SignatureCheck/claim(in:)`` found in the request.
   func verify(_ claim: SignatureCheck.Claim, in call: Call) async throws -> Outcome {
     let id = claim.clientID
-    let known = core.starters[id].flatMap { $0.signs ? $0 : nil }
+    let known = core.signInClients[id].flatMap { $0.signs ? $0 : nil }
     let early = core.earlyRefusal(
       .signature(client: id), call,
       unless: known.map { check.isMade(claim, by: $0, uris: call.signedURIs) } ?? false)
@@ -25,9 +25,9 @@ struct StarterCheck: Sendable {
     if let proof = known.flatMap({ try? check.proof(of: claim, by: $0, uris: call.signedURIs).get() }) {
       return try await verify(claim, proof, in: call)
     }
-    let found = try await core.forStranger(call) { try await core.starters.read(id) }
-    guard let starter = found, starter.signs else { return .refused(.refused(.unknownApplication)) }
-    switch check.proof(of: claim, by: starter, uris: call.signedURIs) {
+    let found = try await core.forUnauthenticated(call) { try await core.signInClients.read(id) }
+    guard let signInClient = found, signInClient.signs else { return .refused(.refused(.unknownApplication)) }
+    switch check.proof(of: claim, by: signInClient, uris: call.signedURIs) {
     case .failure(let refusal): return .refused(refusal.reply)
     case .success(let proof): return try await verify(claim, proof, in: call)
     }
@@ -38,16 +38,16 @@ struct StarterCheck: Sendable {
     _ claim: SignatureCheck.Claim, _ shown: SignatureCheck.Proof, in call: Call
   ) async throws -> Outcome {
     let id = claim.clientID
-    let (isNew, found) = try await core.storage.spend(shown.nonce, reading: id, at: core.clock())
+    let (isNew, found) = try await core.storage.useNonce(shown.nonce, reading: id, at: core.clock())
     guard isNew else { return .refused(.refused(.nonceReplayed)) }
-    core.starters.keep(found, as: id)
-    guard let starter = found, starter.signs else { return .refused(.refused(.unknownApplication)) }
-    switch check.proof(of: claim, by: starter, uris: call.signedURIs) {
+    core.signInClients.keep(found, as: id)
+    guard let signInClient = found, signInClient.signs else { return .refused(.refused(.unknownApplication)) }
+    switch check.proof(of: claim, by: signInClient, uris: call.signedURIs) {
     case .failure(let refusal): return .refused(refusal.reply)
     case .success(let proof):
       // An application's nonces are not its host's.
       guard proof.nonce.owner == shown.nonce.owner else { return .refused(.refused(.signatureRefused)) }
-      return .verified(starter, try await check.verified(claim, by: starter, proof, of: call.request))
+      return .verified(signInClient, try await check.verified(claim, by: signInClient, proof, of: call.request))
     }
   }
 }

@@ -26,25 +26,25 @@ actor HeldStatus {
   }
 
   /// - Parameter isLast: see ``HeldReply/Looking``.
-  func look(isLast: Bool) async throws -> HeldReply.Look {
+  func poll(isLast: Bool) async throws -> HeldReply.PollResult {
     let now = replies.core.clock()
-    guard let told = try await replies.settled(id, at: now) else { return .reply(.refused(.unknownSession)) }
-    if isLast { return .reply(try await replies.reply(told, applied: wait, call)) }
-    let patience = told.session.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
+    guard let view = try await replies.settled(id, at: now) else { return .reply(.refused(.unknownSession)) }
+    if isLast { return .reply(try await replies.reply(view, applied: wait, call)) }
+    let patience = view.session.holdEnd(arrival: arrival, wait: wait ?? 0).milliseconds(since: now)
     // Another request of this client may have got the change while this one was held.
-    let isNews = told.session.isNews || told.session.deliveredAt > arrival
-    if wait != nil, isNews, told.session.lifecycle.status == .identifying, !hadAnswerTime {
+    let isNews = view.session.isNews || view.session.deliveredAt > arrival
+    if wait != nil, isNews, view.session.lifecycle.status == .identifying, !hadAnswerTime {
       hadAnswerTime = true
       return .nothingYet(milliseconds: Self.answerTime)
     }
     if isNews || patience <= 0 {
       // If a client polls and nothing has changed, nothing is written.
-      guard isNews || told.session.lifecycle.isUncollected else {
-        return .reply(try await replies.reply(told, applied: wait, call))
+      guard isNews || view.session.lifecycle.isUncollected else {
+        return .reply(try await replies.reply(view, applied: wait, call))
       }
       return .reply(try await replies.deliver(id, applied: wait, call, at: now))
     }
-    let untilDeadline = told.session.lifecycle.deadline?.milliseconds(since: now) ?? patience
+    let untilDeadline = view.session.lifecycle.deadline?.milliseconds(since: now) ?? patience
     return .nothingYet(milliseconds: min(patience, untilDeadline))
   }
 }

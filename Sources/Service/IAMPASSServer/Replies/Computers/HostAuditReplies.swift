@@ -4,13 +4,13 @@ import IAMPASSProtocol
 struct HostAuditReplies: Sendable {
   let core: ServiceCore
 
-  func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
+  func reply(to signInClient: SignInClient, _ call: Call) async throws -> ServiceReply {
     // Several computers may share the application's credential, and must not read about each other.
-    guard let credential = starter.credential else { return .refused(.hostCredentialRequired) }
+    guard let credential = signInClient.credential else { return .refused(.hostCredentialRequired) }
     guard let since = number("since", call, orElse: 0), since <= Int64.max / 1_000,
       let before = number("before", call, orElse: .max)
     else { return .refused(.badRequest) }
-    let ask = HostAuditAsk(credential: credential.id, since: since * 1_000, before: before)
+    let ask = HostAuditQuery(credential: credential.id, since: since * 1_000, before: before)
     return ServiceReply(200, ask.page(of: try await core.storage.auditEntries(ask)).encoded())
   }
 

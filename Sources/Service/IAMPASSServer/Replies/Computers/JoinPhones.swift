@@ -35,8 +35,8 @@ struct JoinPhones: Sendable {
     let context = SignInContext(
       host: joining.name, service: "join to \(one.application)", remoteHost: joining.address)
     guard context.isWithinBounds else { return }
-    let ask = StartAsk(
-      user: name, starter: Starter(application: application, credential: nil), client: call.client,
+    let ask = SessionStartRequest(
+      user: name, signInClient: SignInClient(application: application, credential: nil), client: call.client,
       methods: AuthenticationMethod.allCases, duration: Self.duration, context: context, hasContext: true,
       challenge: nil, matchCode: JoinApproval.code(of: joining.mark), boot: nil)
     let start = try await core.storage.start(ask, at: now) { record in

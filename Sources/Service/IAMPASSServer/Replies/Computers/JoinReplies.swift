@@ -3,7 +3,7 @@ import IAMPASSProtocol
 /// Computers that join: each asks again until an administrator has decided.
 struct JoinReplies: Sendable {
   /// Milliseconds until another look at a held request: an administrator may decide by a command, in another process.
-  private static let lookInterval: Int64 = 1_000
+  private static let refreshInterval: Int64 = 1_000
 
   let core: ServiceCore
   let phones: JoinPhones
@@ -14,12 +14,12 @@ struct JoinReplies: Sendable {
 
   private func attend(_ call: Call) async throws -> ServiceReply {
     guard let request = try? JoinRequest(parsing: call.request.body) else { return .refused(.badRequest) }
-    let ask = JoinAsk(request: request, address: call.client.text)
+    let ask = ReceivedJoinRequest(request: request, address: call.client.text)
     let wait = call.request.preferredWait(longest: HeldReply.usualWait)
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.joins)
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-    let look: HeldReply.Looking = { isLast in
+    let poll: HeldReply.Poll = { isLast in
       let now = core.clock()
       var verdict = try await core.storage.join(ask, at: now)
       if case .waiting(let id) = verdict, try await phones.attend(id, call) {
@@ -27,14 +27,14 @@ struct JoinReplies: Sendable {
       }
       let patience = end.milliseconds(since: now)
       if case .waiting = verdict, !isLast, patience > 0 {
-        return .nothingYet(milliseconds: min(patience, Self.lookInterval))
+        return .nothingYet(milliseconds: min(patience, Self.refreshInterval))
       }
       let reply = try await reply(to: verdict)
       return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)
     }
-    switch try await look(false) {
+    switch try await poll(false) {
     case .reply(let reply): return reply
-    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
+    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, poll: poll))
     }
   }
 

@@ -8,9 +8,9 @@ struct SessionReplies: Sendable {
   let pushes: PushSender
 
   func start(
-    for user: String, by starter: Starter, _ client: VerifiedClient, _ call: Call
+    for user: String, by signInClient: SignInClient, _ client: VerifiedClient, _ call: Call
   ) async throws -> ServiceReply {
-    switch StartAsk.parse(call, user: user, by: starter, signedAt: client.signedAt) {
+    switch SessionStartRequest.parse(call, user: user, by: signInClient, signedAt: client.signedAt) {
     case .failure(let refusal): return refusal.reply
     case .success(let ask):
       let now = core.clock()
@@ -20,7 +20,7 @@ struct SessionReplies: Sendable {
         if call.request.hasLeft() { throw CancellationError() }
         return StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
       }
-      if let boot = start.boot { announce(boot, of: starter) }
+      if let boot = start.boot { announce(boot, of: signInClient) }
       switch start.outcome {
       case .not(let obstacle): return reply(to: obstacle)
       case .started(let session, let isRung): return announce(session, isRung: isRung, call)
@@ -43,12 +43,12 @@ struct SessionReplies: Sendable {
     ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
   }
 
-  private func announce(_ boot: HostBoot.Finding, of starter: Starter) {
+  private func announce(_ boot: HostBoot.Finding, of signInClient: SignInClient) {
     switch boot {
     case .isCurrent: return
     case .isNew(let ended): core.announceEnd(of: ended)
     case .isOlder:
-      guard let credential = starter.credential else { return }
+      guard let credential = signInClient.credential else { return }
       core.logger.warning(
         "a host credential is used by two computers at once",
         metadata: [
@@ -69,7 +69,7 @@ struct SessionReplies: Sendable {
     case .credentialRevoked: return .refused(.credentialRevoked)
     case .unknownUser: return .refused(.unknownUser)
     case .reason(let reason): return .notStarted(reason)
-    case .untrained(_, let user):
+    case .missingMethods(_, let user):
       core.board.changed(.user(user))
       return .notStarted(.methodNotAvailable)
     case .openRequest(_, let user):
@@ -80,8 +80,8 @@ struct SessionReplies: Sendable {
   }
 
   /// The digests of the user's phones, by which a computer sees whether a phone was replaced.
-  func phones(of name: String, for starter: Starter) async throws -> ServiceReply {
-    let application = starter.application.id
+  func phones(of name: String, for signInClient: SignInClient) async throws -> ServiceReply {
+    let application = signInClient.application.id
     guard !(try await core.storage.settings(of: application)).isDisabled else {
       return .refused(.applicationDisabled)
     }
@@ -95,12 +95,12 @@ struct SessionReplies: Sendable {
   }
 
   /// Notes the use of a user's code in the audit, and shows it on the user's phone.
-  func noteCodeUse(of name: String, by starter: Starter, _ call: Call) async throws -> ServiceReply {
+  func noteCodeUse(of name: String, by signInClient: SignInClient, _ call: Call) async throws -> ServiceReply {
     // The signature covers the body only by its digest. A man in the middle could change an unsigned report.
-    guard call.target.has(BodyDigest.name), let use = try? CodeUse(call, by: starter) else {
+    guard call.target.has(BodyDigest.name), let use = try? CodeUse(call, by: signInClient) else {
       return .refused(.badRequest)
     }
-    switch try await core.storage.note(use, of: name, by: starter, at: core.clock()) {
+    switch try await core.storage.record(use, of: name, by: signInClient, at: core.clock()) {
     case .unknownUser: return .refused(.unknownUser)
     case .credentialRevoked: return .refused(.credentialRevoked)
     case .noted(let kept, let user):
@@ -113,31 +113,31 @@ struct SessionReplies: Sendable {
   /// The status, if it can be sent as it was read with the request's nonce. Nil if the reply must wait, or if a session
   /// must first be ended or stored.
   func statusAtOnce(_ moment: SessionMoment, _ call: Call) async throws -> ServiceReply? {
-    guard call.request.preferredWait(longest: longestWait) == nil, let told = moment.told else { return nil }
-    if let deadline = told.session.lifecycle.deadline, core.clock() >= deadline { return nil }
-    guard !told.session.isNews, !told.session.lifecycle.isUncollected else { return nil }
-    return try await reply(told, applied: nil, call)
+    guard call.request.preferredWait(longest: longestWait) == nil, let view = moment.view else { return nil }
+    if let deadline = view.session.lifecycle.deadline, core.clock() >= deadline { return nil }
+    guard !view.session.isNews, !view.session.lifecycle.isUncollected else { return nil }
+    return try await reply(view, applied: nil, call)
   }
 
   /// The status, or, with `Prefer: wait`, the next one.
   func status(of id: String, _ call: Call) async throws -> ServiceReply {
     let held = HeldStatus(id, call, replies: self)
-    switch try await held.look(isLast: false) {
+    switch try await held.poll(isLast: false) {
     case .reply(let reply): return reply
     case .nothingYet(let patience):
-      return ServiceReply(holding: HeldReply(held.watch, patience: patience) { try await held.look(isLast: $0) })
+      return ServiceReply(holding: HeldReply(held.watch, patience: patience) { try await held.poll(isLast: $0) })
     }
   }
 
   /// The status reply for the client, with an approval token if there is one.
-  func reply(_ told: ToldSession, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
-    told.session.statusReply(told.approval, idToken: try await token(for: told, call), applied: wait)
+  func reply(_ view: SessionView, applied wait: Int64?, _ call: Call) async throws -> ServiceReply {
+    view.session.statusReply(view.approval, idToken: try await token(for: view, call), applied: wait)
   }
 
-  private func token(for told: ToldSession, _ call: Call) async throws -> String? {
-    guard told.session.showsToken, let user = told.userID,
+  private func token(for view: SessionView, _ call: Call) async throws -> String? {
+    guard view.session.showsToken, let user = view.userID,
       let claims = ApprovalToken(
-        told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
+        view.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
     else { return nil }
     return try await core.signingKeys.signer(at: core.clock())?.sign(claims)
   }
@@ -151,26 +151,26 @@ struct SessionReplies: Sendable {
   }
 
   /// The present session. If it has expired, its end is stored.
-  func settled(_ id: String, at now: UnixTime) async throws -> ToldSession? {
-    guard let read = try await core.storage.toldSession(id) else { return nil }
+  func settled(_ id: String, at now: UnixTime) async throws -> SessionView? {
+    guard let read = try await core.storage.sessionView(id) else { return nil }
     guard read.session.isOverdue(at: now) else { return read }
     guard let change = try await core.storage.end(id, ifOverdueAt: now) else { return nil }
-    if change.isChanged { core.announceEnd(of: [change.told.session]) }
-    return change.told
+    if change.isChanged { core.announceEnd(of: [change.view.session]) }
+    return change.view
   }
 
   /// Sends the status to the client, and notes that.
   func deliver(
     _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
-    guard let told = try await core.storage.collect(id, at: now) else { return .refused(.unknownSession) }
-    return try await reply(told, applied: wait, call)
+    guard let view = try await core.storage.collect(id, at: now) else { return .refused(.unknownSession) }
+    return try await reply(view, applied: wait, call)
   }
 
   /// The keys by which others verify approval tokens (RFC 7517 §5).
   func signingKeys(_ call: Call) async throws -> ServiceReply {
     if let body = core.signingKeys.body(at: core.clock()) { return ServiceReply(200, body) }
-    return ServiceReply(200, try await core.forStranger(call) { try await core.signingKeys.readBody() })
+    return ServiceReply(200, try await core.forUnauthenticated(call) { try await core.signingKeys.readBody() })
   }
 }
 

@@ -4,18 +4,18 @@ import IAMPASSProtocol
 struct UserListReplies: Sendable {
   let core: ServiceCore
 
-  func reply(to starter: Starter, _ call: Call) async throws -> ServiceReply {
+  func reply(to signInClient: SignInClient, _ call: Call) async throws -> ServiceReply {
     guard let since = number("version", call), let after = text("after", call) else {
       return .refused(.badRequest)
     }
-    guard try await noteMark(of: starter, call), noteReport(of: starter, has: since, call) else {
+    guard try await noteMark(of: signInClient, call), noteReport(of: signInClient, has: since, call) else {
       return .refused(.badRequest)
     }
-    if call.target.has("signed") { return try await signedReply(to: starter, has: since, after: after, call) }
-    let ask = UserListAsk(
-      asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
-      group: starter.credential?.group ?? "", since: since, after: after)
-    return try await held(ofFirstPage: after.isEmpty, starter.application.id, call) {
+    if call.target.has("signed") { return try await signedReply(to: signInClient, has: since, after: after, call) }
+    let ask = UserListQuery(
+      requester: signInClient.credential?.id ?? signInClient.application.id, application: signInClient.application.id,
+      group: signInClient.credential?.group ?? "", since: since, after: after)
+    return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
       let page = try await core.storage.userListPage(ask)
       // Whoever has a newer list than this service is told so at once.
       return (ServiceReply(200, page.encoded()), isNews: page.version != since || since == 0)
@@ -24,18 +24,18 @@ struct UserListReplies: Sendable {
 
   /// The list that an administrator's phone signed, for a computer that takes no other.
   private func signedReply(
-    to starter: Starter, has number: Int64, after: String, _ call: Call
+    to signInClient: SignInClient, has number: Int64, after: String, _ call: Call
   ) async throws -> ServiceReply {
     guard call.target.value("signed") == "1", let epoch = self.number("epoch", call),
       let setNumber = self.number("administrators", call)
     else { return .refused(.badRequest) }
-    let ask = SignedListAsk(
-      asker: starter.credential?.id ?? starter.application.id, application: starter.application.id,
-      group: starter.credential?.group ?? "", epoch: epoch, number: number, setNumber: setNumber, after: after)
+    let ask = SignedListQuery(
+      requester: signInClient.credential?.id ?? signInClient.application.id, application: signInClient.application.id,
+      group: signInClient.credential?.group ?? "", epoch: epoch, number: number, setNumber: setNumber, after: after)
     // Whoever fetches a list, or waits for one, does not ask how it stands.
     let waits = call.request.preferredWait(longest: HeldReply.usualWait) != nil
     let saysUnsigned = after.isEmpty && number > 0 && !waits
-    return try await held(ofFirstPage: after.isEmpty, starter.application.id, call) {
+    return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
       var page = try await core.storage.seeSigning { try ask.page($0) }
       if saysUnsigned { page.unsigned = try await core.unsignedChanges(of: ask.application) }
       return (ServiceReply(200, page.encoded()), isNews: page.isNews)
@@ -51,30 +51,30 @@ struct UserListReplies: Sendable {
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.userList(application))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-    let look: HeldReply.Looking = { isLast in
+    let poll: HeldReply.Poll = { isLast in
       let (reply, isNews) = try await page()
       let patience = end.milliseconds(since: core.clock())
       if !isNews, !isLast, patience > 0 { return .nothingYet(milliseconds: patience) }
       return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)
     }
-    switch try await look(false) {
+    switch try await poll(false) {
     case .reply(let reply): return reply
-    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
+    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, poll: poll))
     }
   }
 
   /// Notes which computer asks, if it tells.
   ///
   /// - Returns: false if what is told is not a mark.
-  private func noteMark(of starter: Starter, _ call: Call) async throws -> Bool {
+  private func noteMark(of signInClient: SignInClient, _ call: Call) async throws -> Bool {
     guard let mark = text("mark", call), let former = text("former_mark", call) else { return false }
     guard !mark.isEmpty else { return former.isEmpty }
-    guard HostMarkSighting.isMark(mark), former.isEmpty || HostMarkSighting.isMark(former) else { return false }
-    guard let credential = starter.credential else { return true }
-    let sighting = HostMarkSighting(
+    guard ComputerMarkSighting.isMark(mark), former.isEmpty || ComputerMarkSighting.isMark(former) else { return false }
+    guard let credential = signInClient.credential else { return true }
+    let sighting = ComputerMarkSighting(
       credential: credential.id, mark: mark, former: former.isEmpty ? nil : former, address: call.client.text,
       at: core.clock())
-    guard case .forked(isNews: true) = try await core.storage.note(sighting) else { return true }
+    guard case .forked(isNews: true) = try await core.storage.record(sighting) else { return true }
     core.logger.warning(
       "a computer was copied, or its disk was put back",
       metadata: [
@@ -87,9 +87,9 @@ struct UserListReplies: Sendable {
   /// Notes what the computer says of itself, if it tells.
   ///
   /// - Returns: false if what is told is not a version.
-  private func noteReport(of starter: Starter, has version: Int64, _ call: Call) -> Bool {
+  private func noteReport(of signInClient: SignInClient, has version: Int64, _ call: Call) -> Bool {
     guard let software = text("software", call), HostReport.isSoftware(software) else { return false }
-    guard let credential = starter.credential, !software.isEmpty else { return true }
+    guard let credential = signInClient.credential, !software.isEmpty else { return true }
     let epoch = call.target.has("signed") ? number("epoch", call) ?? 0 : nil
     core.reports.note(
       HostReport(credential: credential.id, software: software, listVersion: version, listEpoch: epoch))

@@ -83,10 +83,10 @@ struct Console: Sendable {
     switch route {
     case .style: return Self.style
     case .script: return Self.script
-    case .enter(let code?): return try await core.forStranger(call) { try await door(Secret(code)) }
-    case .enter(nil): return try await core.forStranger(call) { try await enter() }
+    case .enter(let code?): return try await core.forUnauthenticated(call) { try await landing(Secret(code)) }
+    case .enter(nil): return try await core.forUnauthenticated(call) { try await enter() }
     case .signIn:
-      return try await core.forStranger(call) { isPost ? try await startSignIn() : try await signInProgress() }
+      return try await core.forUnauthenticated(call) { isPost ? try await startSignIn() : try await signInProgress() }
     default: return refusal(.notFound)
     }
   }
@@ -133,7 +133,7 @@ struct Console: Sendable {
 
   private func visitor() async throws -> Visitor? {
     guard let key = cookie(Self.cookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
-    let found = try await core.forStranger(call) { try await storage.consoleVisit(key, at: now) }
+    let found = try await core.forUnauthenticated(call) { try await storage.consoleVisit(key, at: now) }
     guard let visit = found else { return nil }
     if visit.isUseOld { try await storage.markUsed(consoleVisit: key, at: now) }
     call.request.onProof()
@@ -163,7 +163,7 @@ struct Console: Sendable {
   // MARK: Signing in
 
   /// The page of a one-time link. Opening it changes nothing, because mail programs and chats open links too.
-  private func door(_ code: Secret) async throws -> ServiceReply {
+  private func landing(_ code: Secret) async throws -> ServiceReply {
     guard try await isUsable(code) else { return refusal(.unknownLink) }
     let content: HTML = """
       <p>This link opens the console in this browser, once.</p>

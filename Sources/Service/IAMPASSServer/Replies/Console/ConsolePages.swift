@@ -71,7 +71,7 @@ extension Console {
     }
     let (application, credentials) = (found.application, found.credentials)
     let notifications = try await storage.notifications(of: id)
-    let forks = try await storage.forkedComputers(of: id)
+    let forks = try await storage.clonedComputers(of: id)
     let signing = try await signingSection(of: id, visitor)
     let content: HTML = """
       <p class="soft">Id <code>\(application.id)</code>; \(application.users) users, \(application.liveSessions) live
@@ -122,7 +122,7 @@ extension Console {
   }
 
   /// The credential's name, with a warning about copies.
-  private func name(of one: HostCredential, _ fork: ForkedComputer?) -> HTML {
+  private func name(of one: HostCredential, _ fork: ClonedComputer?) -> HTML {
     guard let fork else { return "\(one.name)" }
     let what = fork.areBothUsed ? "copied: two computers use it" : "copied, or its disk was put back"
     return """
@@ -132,7 +132,7 @@ extension Console {
   }
 
   private func credentialsSection(
-    _ credentials: [HostCredential], copied forks: [ForkedComputer], of id: String, _ visitor: Visitor
+    _ credentials: [HostCredential], copied forks: [ClonedComputer], of id: String, _ visitor: Visitor
   ) -> HTML {
     let start = call.target.value("credentials").flatMap { Int($0) }.map { max(0, $0) } ?? 0
     let next = start + Self.credentialsLength

@@ -4,9 +4,9 @@ import IAMPASSProtocol
 // The sign-in of a browser by an administrator's phone.
 
 extension Console {
-  static let askCookie = "__Host-iampass-console-ask"
+  static let requestCookie = "__Host-iampass-console-ask"
   /// The time until the waiting page is loaded again, in seconds.
-  private static let lookInterval = 3
+  private static let refreshInterval = 3
 
   /// The service's name on the phone.
   private var shownService: String { "console of \(call.address.url.hostName ?? call.address.url.origin)" }
@@ -45,24 +45,24 @@ extension Console {
       let digits = String(try RandomValue.number(below: 100))
       code = try await ownSettings().matchCodes == .off ? Secret("") : Secret(digits.count < 2 ? "0" + digits : digits)
     }
-    let ask = ConsoleAsk(key: key, session: session?.id, matchCode: code, askedAt: now)
+    let ask = ConsoleSignInRequest(key: key, session: session?.id, matchCode: code, askedAt: now)
     guard try await storage.keep(ask, at: now) else { return .refused(.tooManyRequests) }
-    let attributes = "Path=/; Max-Age=\(ConsoleAsk.lifetime); Secure; HttpOnly; SameSite=Strict"
-    return redirect("/sign-in").adding("Set-Cookie", "\(Self.askCookie)=\(key.exposedValue); \(attributes)")
+    let attributes = "Path=/; Max-Age=\(ConsoleSignInRequest.lifetime); Secure; HttpOnly; SameSite=Strict"
+    return redirect("/sign-in").adding("Set-Cookie", "\(Self.requestCookie)=\(key.exposedValue); \(attributes)")
   }
 
   /// Withdraws this browser's earlier request, which would block the new one.
   private func withdraw() async throws {
-    guard let former = try await browsersAsk()?.session,
+    guard let former = try await browsersRequest()?.session,
       let session = try await storage.session(former), session.lifecycle.isUnanswered
     else { return }
     _ = try await sessions.logOut(former)
   }
 
   /// This browser's request; nil if there is none, or if it is too old.
-  private func browsersAsk() async throws -> ConsoleAsk? {
-    guard let key = cookie(Self.askCookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
-    return try await storage.consoleAsk(key, at: now)
+  private func browsersRequest() async throws -> ConsoleSignInRequest? {
+    guard let key = cookie(Self.requestCookie), RandomValue.isIdentifier(key.exposedValue) else { return nil }
+    return try await storage.consoleRequest(key, at: now)
   }
 
   private func asked(_ name: String) async throws -> Session? {
@@ -72,8 +72,8 @@ extension Console {
     else { return nil }
     let context = SignInContext(service: shownService, user: name, remoteHost: call.client.text)
     guard context.isWithinBounds else { return nil }
-    let ask = StartAsk(
-      user: name, starter: Starter(application: application, credential: nil), client: call.client,
+    let ask = SessionStartRequest(
+      user: name, signInClient: SignInClient(application: application, credential: nil), client: call.client,
       methods: AuthenticationMethod.allCases, duration: ConsoleAccess.visitLifetime, context: context, hasContext: true,
       challenge: nil, matchCode: nil, boot: nil)
     let start = try await storage.start(ask, at: now) { [now] record in
@@ -91,7 +91,7 @@ extension Console {
 
   /// The request's state. If a phone has approved it, its administrator is signed in.
   func signInProgress() async throws -> ServiceReply {
-    guard let ask = try await browsersAsk() else {
+    guard let ask = try await browsersRequest() else {
       return signInPage(status: 401, reason: nil)
     }
     guard let id = ask.session else {
@@ -114,10 +114,10 @@ extension Console {
         "administrator": "\(entered.context.user ?? "")", "session": "\(id)", "address": "\(call.client.text)",
       ])
     return admitted(visit).adding(
-      "Set-Cookie", "\(Self.askCookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
+      "Set-Cookie", "\(Self.requestCookie)=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict")
   }
 
-  private func waiting(_ ask: ConsoleAsk) -> ServiceReply {
+  private func waiting(_ ask: ConsoleSignInRequest) -> ServiceReply {
     let code: HTML =
       ask.matchCode.exposedValue.isEmpty
       ? .nothing
@@ -126,11 +126,11 @@ extension Console {
       <section aria-labelledby="title">
       <p>If this is the name of an administrator with a phone, the phone shows “\(shownService)” now.</p>
       \(code)
-      <p class="soft">This page looks again every \(Self.lookInterval) seconds.
+      <p class="soft">This page looks again every \(Self.refreshInterval) seconds.
       <a href="\(base)/sign-in">Look now</a>, or <a href="\(base)">start again</a>.</p>
       </section>
       """
-    return show("Approve on your phone", content, visitor: nil).adding("Refresh", "\(Self.lookInterval)")
+    return show("Approve on your phone", content, visitor: nil).adding("Refresh", "\(Self.refreshInterval)")
   }
 
   private func notSignedIn(_ ending: SessionLifecycle.Ending?) -> ServiceReply {

@@ -8,7 +8,7 @@ final class Metrics: Sendable {
     var refusals: [Reason: Int64] = [:]
     var events: [String: Int64] = [:]
     var storageFailures: Int64 = 0
-    var housekeptAt: ContinuousClock.Instant?
+    var housekeepingDoneAt: ContinuousClock.Instant?
   }
 
   let startedAt = UnixTime.now()
@@ -26,7 +26,7 @@ final class Metrics: Sendable {
   func countStorageFailure() { counts.withLock { $0.storageFailures += 1 } }
 
   /// Notes that a round of housekeeping has succeeded.
-  func housekept() { counts.withLock { $0.housekeptAt = .now } }
+  func housekeepingDone() { counts.withLock { $0.housekeepingDoneAt = .now } }
 
   func count(_ event: SessionEvent) { counts.withLock { $0.events[event.word, default: 0] += 1 } }
 
@@ -57,7 +57,7 @@ final class Metrics: Sendable {
   ///   - unsignedSince: the first unsigned change, in Unix time.
   func text(
     _ stock: StorageStock?, signing: SigningState?, unsignedSince: UnixTime?, load: StorageLoad, held: Int,
-    keepsHouse: Bool, certificateEnd: UnixTime?, file: FileHealth.State
+    holdsHousekeeperLease: Bool, certificateEnd: UnixTime?, file: FileHealth.State
   ) -> String {
     let counts = counts.withLock { $0 }
     var text = OpenMetricsText()
@@ -82,8 +82,9 @@ final class Metrics: Sendable {
     if let signing { text.add(signing, unsignedSince: unsignedSince) }
     text.add(file)
     text.gauge("iampass_requests_held", "Requests that are held until something changes.", Int64(held))
-    text.gauge("iampass_keeps_house", "Whether this server does the housekeeping: 1 or 0.", keepsHouse ? 1 : 0)
-    if let end = counts.housekeptAt {
+    text.gauge(
+      "iampass_keeps_house", "Whether this server does the housekeeping: 1 or 0.", holdsHousekeeperLease ? 1 : 0)
+    if let end = counts.housekeepingDoneAt {
       text.gauge(
         "iampass_housekeeping_age_seconds", "Seconds since this server's last whole round of housekeeping.",
         (ContinuousClock.now - end).components.seconds)

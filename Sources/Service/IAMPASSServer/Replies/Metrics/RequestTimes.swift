@@ -72,7 +72,7 @@ extension RequestTimes.Group {
     case .session(.logout): self = .logout
     case .session: self = .computer
     case .phone(.events): self = .events
-    case .phone(.showLink), .door, .phoneFile: self = .page
+    case .phone(.showLink), .root, .phoneFile: self = .page
     case .phone: self = .phone
     }
   }

@@ -26,7 +26,7 @@ struct BackchannelReplies: Sendable {
     }
   }
 
-  private func client(of call: Call, _ form: OpenIDForm) async throws -> Starter {
+  private func client(of call: Call, _ form: OpenIDForm) async throws -> SignInClient {
     let client = try await OpenIDClientCheck(core: core).client(of: call, form)
     guard try await !core.storage.settings(of: client.application.id).isDisabled else {
       throw OpenIDError(.unauthorizedClient, "the application is disabled", .applicationDisabled)
@@ -39,11 +39,11 @@ struct BackchannelReplies: Sendable {
   private func authorize(_ call: Call) async throws -> ServiceReply {
     let form = try OpenIDForm(call.request)
     let client = try await client(of: call, form)
-    return try await AuditActor.$current.withValue(.starter(client)) { try await authorize(client, form, call) }
+    return try await AuditActor.$current.withValue(.signInClient(client)) { try await authorize(client, form, call) }
   }
 
-  private func authorize(_ client: Starter, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
-    let ask = try BackchannelAsk(form).start(by: client, from: call.client)
+  private func authorize(_ client: SignInClient, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
+    let ask = try BackchannelRequest(form).start(by: client, from: call.client)
     let now = core.clock()
     if let credential = client.credential, credential.isUseNews(at: now) {
       try await core.storage.noteUse(of: credential.id, at: now)
@@ -80,7 +80,7 @@ struct BackchannelReplies: Sendable {
         .invalidRequest, "the application requires match codes; send match_code=1 and show the reply's digits",
         .contextRequired)
     case .reason(let reason): return OpenIDError(.accessDenied, reason.rawValue, reason)
-    case .untrained(_, let user):
+    case .missingMethods(_, let user):
       core.board.changed(.user(user))
       return OpenIDError(.accessDenied, Reason.methodNotAvailable.rawValue, .methodNotAvailable)
     case .openRequest(_, let user):
@@ -95,10 +95,10 @@ struct BackchannelReplies: Sendable {
   private func token(_ call: Call) async throws -> ServiceReply {
     let form = try OpenIDForm(call.request)
     let client = try await client(of: call, form)
-    return try await AuditActor.$current.withValue(.starter(client)) { try await token(client, form, call) }
+    return try await AuditActor.$current.withValue(.signInClient(client)) { try await token(client, form, call) }
   }
 
-  private func token(_ client: Starter, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
+  private func token(_ client: SignInClient, _ form: OpenIDForm, _ call: Call) async throws -> ServiceReply {
     guard let grant = form.value("grant_type") else {
       throw OpenIDError(.invalidRequest, "send grant_type=\(OpenIDConfiguration.grant)")
     }
@@ -109,39 +109,39 @@ struct BackchannelReplies: Sendable {
       throw OpenIDError(.invalidRequest, "send the auth_req_id of the reply to /bc-authorize")
     }
     let now = core.clock()
-    guard let told = try await session(named: name, of: client, at: now) else {
+    guard let view = try await session(named: name, of: client, at: now) else {
       throw OpenIDError(.invalidGrant, "this client has no such auth_req_id")
     }
-    let lifecycle = told.session.lifecycle
+    let lifecycle = view.session.lifecycle
     guard lifecycle.status.isLive else {
-      pace.forget(told.session.id)
+      pace.forget(view.session.id)
       throw Self.refusal(lifecycle.ending)
     }
-    if lifecycle.status == .active { return try await token(of: told, for: client, call, at: now) }
+    if lifecycle.status == .active { return try await token(of: view, for: client, call, at: now) }
     // A phone that has left may come back until the time to collect the approval is over.
-    guard await !pace.isTooFast(told.session.id, with: core.storage.limits, at: now) else {
+    guard await !pace.isTooFast(view.session.id, with: core.storage.limits, at: now) else {
       throw OpenIDError(.slowDown, "wait \(PollPace.interval) seconds longer between two questions")
     }
     throw OpenIDError(.pending, "the user has not answered yet")
   }
 
   /// The session of an `auth_req_id`. It must be this client's own.
-  private func session(named name: String, of client: Starter, at now: UnixTime) async throws -> ToldSession? {
+  private func session(named name: String, of client: SignInClient, at now: UnixTime) async throws -> SessionView? {
     guard let id = name.split(separator: ".").first.map(String.init),
-      let told = try await sessions.settled(id, at: now),
-      let credential = client.credential?.id, told.session.credential == credential,
-      Secret(Self.name(of: told.session)) == Secret(name)
+      let view = try await sessions.settled(id, at: now),
+      let credential = client.credential?.id, view.session.credential == credential,
+      Secret(Self.name(of: view.session)) == Secret(name)
     else { return nil }
-    return told
+    return view
   }
 
   /// Gives the token to the one question that ends the session: of two at the same time, only one gets it.
   private func token(
-    of told: ToldSession, for client: Starter, _ call: Call, at now: UnixTime
+    of view: SessionView, for client: SignInClient, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
-    guard let user = told.userID,
+    guard let user = view.userID,
       let claims = ApprovalToken(
-        told.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock,
+        view.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock,
         audience: client.credential?.id),
       let key = try await core.signingKeys.signer(at: now)
     else { throw OpenIDError(.expired, "the approval is over") }
@@ -149,9 +149,9 @@ struct BackchannelReplies: Sendable {
       "id_token": .string(try await key.sign(claims)),
       // CIBA requires one. It gives no access.
       "access_token": .string(try RandomValue.identifier()), "token_type": .string("Bearer"),
-      "expires_in": .integer(BackchannelAsk.duration),
+      "expires_in": .integer(BackchannelRequest.duration),
     ])
-    guard let closed = try await core.storage.redeem(told.session.id, at: now) else {
+    guard let closed = try await core.storage.redeem(view.session.id, at: now) else {
       throw OpenIDError(.invalidGrant, "the approval was collected before, or is over")
     }
     pace.forget(closed.id)
@@ -187,7 +187,7 @@ extension SessionStore {
       session.lifecycle.close(.loggedOut, at: now)
       return true
     }
-    return change.flatMap { $0.isChanged ? $0.told.session : nil }
+    return change.flatMap { $0.isChanged ? $0.view.session : nil }
   }
 }
 

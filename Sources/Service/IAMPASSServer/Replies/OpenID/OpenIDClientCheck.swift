@@ -14,32 +14,32 @@ struct OpenIDClientCheck: Sendable {
   }
 
   /// The client whose secret this is.
-  func client(of call: Call, _ form: OpenIDForm) async throws -> Starter {
+  func client(of call: Call, _ form: OpenIDForm) async throws -> SignInClient {
     let claim = try Self.claim(in: call.request, form)
     let refused = OpenIDError(.invalidClient, "the id or the secret is wrong", .signatureRefused)
     guard RandomValue.isIdentifier(claim.id) else { throw refused }
-    let isProven = core.starters[claim.id].map { Self.isMade(claim, by: $0) } ?? false
+    let isProven = core.signInClients[claim.id].map { Self.isMade(claim, by: $0) } ?? false
     if let refusal = core.earlyRefusal(.signature(client: claim.id), call, unless: isProven) {
       throw RefusedEarly(reply: refusal)
     }
-    let found: Starter?
+    let found: SignInClient?
     if isProven {
-      // It spends no nonce that it could be read with.
-      found = try await core.storage.starter(claim.id)
-      core.starters.keep(found, as: claim.id)
+      // It uses no nonce that it could be read with.
+      found = try await core.storage.signInClient(claim.id)
+      core.signInClients.keep(found, as: claim.id)
     } else {
-      found = try await core.forStranger(call) { try await core.starters.read(claim.id) }
+      found = try await core.forUnauthenticated(call) { try await core.signInClients.read(claim.id) }
     }
-    guard let starter = found, let credential = starter.credential, credential.isOpenID else { throw refused }
-    guard Self.isMade(claim, by: starter) else { throw refused }
+    guard let signInClient = found, let credential = signInClient.credential, credential.isOpenID else { throw refused }
+    guard Self.isMade(claim, by: signInClient) else { throw refused }
     // Only the holder of the secret gets this reason.
     guard !credential.isRevoked else { throw OpenIDError(.invalidClient, "the client was revoked", .credentialRevoked) }
     call.request.onProof()
-    return starter
+    return signInClient
   }
 
-  private static func isMade(_ claim: Claim, by starter: Starter) -> Bool {
-    starter.credential?.isOpenID == true && starter.secret == OpenIDSecret.stored(claim.secret)
+  private static func isMade(_ claim: Claim, by signInClient: SignInClient) -> Bool {
+    signInClient.credential?.isOpenID == true && signInClient.secret == OpenIDSecret.stored(claim.secret)
   }
 
   /// The id under which failures are counted; nil if the request has none.

@@ -63,7 +63,7 @@ struct AnswerReplies: Sendable {
     core.announceChange(of: session)
     // The answer counts, even if this cannot be stored.
     do {
-      try await core.heard(phone, call)
+      try await core.markSeen(phone, call)
       if session.document != nil {
         let documents = DocumentRequests(core: core, sessions: sessions, contact: call.address.url.origin)
         try await documents.attend(toSession: session.id)

@@ -21,7 +21,7 @@ actor DeviceEvents: EventSource {
   /// The last event's open sessions, each with its number of blocked requests, and the time.
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
-  private var looks = LookTimes()
+  private var schedule = RefreshSchedule()
 
   init(replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
     self.replies = replies
@@ -36,15 +36,15 @@ actor DeviceEvents: EventSource {
       let now = core.clock()
       // The page is open for hours, but a look's memory must be freed.
       guard now < end else { return nil }
-      if looks.isDue(at: now) {
-        guard let (news, deadline) = await apart({ await self.look(at: now) }) else { return nil }
-        looks.looked(at: now, deadline: deadline)
-        if !news.isEmpty { return news }
+      if schedule.isDue(at: now) {
+        guard let (events, deadline) = await apart({ await self.refresh(at: now) }) else { return nil }
+        schedule.refreshed(at: now, deadline: deadline)
+        if !events.isEmpty { return events }
       }
       if now >= beat { return Array(": \n\n".utf8) }
-      let patience = min(beat, end, looks.next ?? now).milliseconds(since: now)
+      let patience = min(beat, end, schedule.next ?? now).milliseconds(since: now)
       switch await watch.wake(milliseconds: patience) {
-      case .change: looks.somethingChanged()
+      case .change: schedule.somethingChanged()
       case .time: break
       case .end: return nil
       }
@@ -53,19 +53,19 @@ actor DeviceEvents: EventSource {
 
   /// The changes since the last look, and the next time at which a request expires; nil if the phone was revoked or the
   /// storage fails. If the storage is busy, the look is repeated later, because a new stream would cost more.
-  private func look(at now: UnixTime) async -> (news: [UInt8], deadline: UnixTime?)? {
+  private func refresh(at now: UnixTime) async -> (events: [UInt8], deadline: UnixTime?)? {
     do {
       guard let shown = try await replies.openRequests(of: verified, at: now),
         let phone = try await core.storage.phone(verified.phone.id)
       else { return nil }
-      var news: [UInt8] = []
+      var events: [UInt8] = []
       // An expired request is closed a moment later.
       var deadline = shown.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
       let counts = Dictionary(uniqueKeysWithValues: shown.requests.map { ($0.session, $0.blocked ?? 0) })
       if let due = due(counts, at: now) {
         if due <= now {
           shownRequests = (counts, now)
-          news += Self.event("requests", try await replies.show(shown, of: verified.user, applied: nil, at: now).body)
+          events += Self.event("requests", try await replies.show(shown, of: verified.user, applied: nil, at: now).body)
         } else {
           deadline = min(deadline ?? due, due)
         }
@@ -75,9 +75,9 @@ actor DeviceEvents: EventSource {
       let status = try await core.describe(current, presence: phone.presence, at: now).body
       if status != shownStatus {
         shownStatus = status
-        news += Self.event("status", status)
+        events += Self.event("status", status)
       }
-      return (news, deadline)
+      return (events, deadline)
     } catch {
       core.tell(storageFailure: error)
       guard error is StorageBusy else { return nil }

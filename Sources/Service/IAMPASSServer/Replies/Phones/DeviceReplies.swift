@@ -11,11 +11,11 @@ struct DeviceReplies: Sendable {
   func reply(to route: PhoneRoute, _ call: Call) async throws -> ServiceReply {
     switch route {
     case .showLink(let code):
-      try await core.forStranger(call) {
+      try await core.forUnauthenticated(call) {
         try await RegistrationReplies(core: core, pushTrust: pushTrust).openLink(code, call)
       }
     case .register:
-      try await core.forStranger(call) {
+      try await core.forUnauthenticated(call) {
         try await RegistrationReplies(core: core, pushTrust: pushTrust).register(call)
       }
     case .credential: try await RegistrationReplies(core: core, pushTrust: pushTrust).addCredential(call)
@@ -36,7 +36,7 @@ struct DeviceReplies: Sendable {
 
   private func status(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.status]) { verified, _ in
-      try await core.heard(verified.phone, call)
+      try await core.markSeen(verified.phone, call)
       return try await core.describe(verified, presence: verified.phone.presence, at: core.clock())
     }
   }
@@ -44,7 +44,7 @@ struct DeviceReplies: Sendable {
   /// Ends sessions of this phone's user: all of them, or none if one is unknown. A session may have ended already.
   private func endSessions(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.end]) { verified, _ in
-      try await core.heard(verified.phone, call)
+      try await core.markSeen(verified.phone, call)
       guard let ids = try? EndStatement(verified.statement).sessions else { return .refused(.badRequest) }
       let now = core.clock()
       switch try await core.storage.endSessions(Set(ids), by: verified.acting, at: now) {
@@ -94,7 +94,7 @@ extension ServiceCore {
       sessions: account.unended.compactMap {
         $0.liveSession(of: verified.phone, account.phones, at: now, storage.clock)
       },
-      methods: account.methods, walksAway: account.walksAway, training: account.training,
+      methods: account.methods, walksAway: account.walksAway, training: account.missingMethods,
       codesUsed: account.codeUses.map(\.report),
       phones: account.phones.map { $0.listed(for: verified.phone, storage.clock) },
       byLocums: account.byLocums.map {

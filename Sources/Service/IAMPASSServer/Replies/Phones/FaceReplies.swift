@@ -18,7 +18,7 @@ struct FaceReplies: Sendable {
         return nil
       }
       if let refusal { return refusal.reply }
-      try await core.heard(verified.phone, call)
+      try await core.markSeen(verified.phone, call)
       core.board.changed(.user(verified.user))
       return try await core.describe(verified, presence: verified.phone.presence, at: now)
     }

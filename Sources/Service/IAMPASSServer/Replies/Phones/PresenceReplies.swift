@@ -14,7 +14,7 @@ struct PresenceReplies: Sendable {
       core.announceMoves(of: moved)
       core.board.changed(.user(verified.user))
       // This comes after the change: a silent phone that leaves must not count as back for a moment.
-      try await core.heard(verified.phone, call)
+      try await core.markSeen(verified.phone, call)
       return try await core.describe(verified, presence: presence, at: now)
     }
   }
@@ -22,7 +22,7 @@ struct PresenceReplies: Sendable {
   /// Notes that the phone's page is visible. This does not change sessions: a page cannot report that its phone leaves.
   func look(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.look]) { verified, _ in
-      try await core.storage.noteLook(of: verified.acting, at: core.clock())
+      try await core.storage.notePageView(of: verified.acting, at: core.clock())
       return .done
     }
   }

@@ -9,18 +9,18 @@ struct RequestReplies: Sendable {
   /// The open requests, or, with `Prefer: wait`, the next change of them. A listed request counts as seen.
   func list(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.requests]) { verified, ask in
-      try await core.heard(verified.phone, call, isAsking: true)
+      try await core.markSeen(verified.phone, call, isAsking: true)
       let wait = call.request.preferredWait(longest: HeldReply.usualWait)
       let end = core.clock().advanced(seconds: wait ?? 0)
       let watch = core.board.watch(.user(verified.user))
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
       let arrival = Arrival()
-      let look: HeldReply.Looking = { isLast in
+      let poll: HeldReply.Poll = { isLast in
         try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
       }
-      switch try await look(false) {
+      switch try await poll(false) {
       case .reply(let reply): return reply
-      case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
+      case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, poll: poll))
       }
     }
   }
@@ -28,7 +28,7 @@ struct RequestReplies: Sendable {
   private func lookForList(
     _ verified: VerifiedStatement, known: Set<String>, _ arrival: Arrival, applied wait: Int64?, until end: UnixTime,
     isLast: Bool
-  ) async throws -> HeldReply.Look {
+  ) async throws -> HeldReply.PollResult {
     let now = core.clock()
     guard let shown = try await openRequests(of: verified, at: now) else { return .reply(Refusal.cutOff.reply) }
     if isLast { return .reply(ServiceReply(200, shown.encoded())) }
@@ -60,7 +60,7 @@ struct RequestReplies: Sendable {
       requests: requests.unended.compactMap {
         $0.openRequest(for: verified.phone, at: now, credential: requests.credential)
       },
-      training: requests.training, codesUsed: requests.codeUses.map(\.report),
+      training: requests.missingMethods, codesUsed: requests.codeUses.map(\.report),
       answered: requests.elsewhere.map(\.told))
   }
 

@@ -8,7 +8,7 @@ struct DocumentReplies: Sendable {
 
   func page(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.document]) { verified, _ in
-      try await core.heard(verified.phone, call)
+      try await core.markSeen(verified.phone, call)
       guard let ask = try? DocumentAsk(verified.statement) else { return .refused(.badRequest) }
       guard let session = try await sessions.settled(ask.session, at: core.clock())?.session,
         session.isFor(verified.acting), session.method(for: verified.phone.id) != nil

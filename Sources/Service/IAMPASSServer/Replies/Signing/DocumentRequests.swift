@@ -65,8 +65,9 @@ struct DocumentRequests: Sendable {
     guard let own = try await storage.administratorsApplication(),
       let application = try await storage.application(own)
     else { return try await storage.endOrder(draft.order, .notSigner, at: now) }
-    let ask = StartAsk(
-      user: draft.administrator, starter: Starter(application: application, credential: nil), client: .unknown,
+    let ask = SessionStartRequest(
+      user: draft.administrator, signInClient: SignInClient(application: application, credential: nil),
+      client: .unknown,
       methods: draft.methods, duration: Self.duration, context: draft.document.context, hasContext: true,
       challenge: draft.document.challenge, matchCode: nil, boot: nil)
     let start = try await storage.start(ask, at: now) { record in

@@ -6,21 +6,21 @@ import IAMPASSProtocol
 /// good for this change by this computer, once.
 struct UserChangeReplies: Sendable {
   /// Milliseconds between two looks: another server may have had the answer.
-  private static let lookInterval: Int64 = 500
+  private static let refreshInterval: Int64 = 500
   /// Seconds that an approval waits for the computer.
   private static let duration: Int64 = 60
 
   let core: ServiceCore
   let sessions: SessionReplies
 
-  func reply(to starter: Starter, _ client: VerifiedClient, _ call: Call) async throws -> ServiceReply {
-    guard let computer = starter.credential else { return .refused(.hostCredentialRequired) }
+  func reply(to signInClient: SignInClient, _ client: VerifiedClient, _ call: Call) async throws -> ServiceReply {
+    guard let computer = signInClient.credential else { return .refused(.hostCredentialRequired) }
     // The signature covers the body only by its digest.
     guard call.target.has(BodyDigest.name), let request = try? UserChangeRequest(parsing: call.request.body),
-      let change = UserChange(request, of: computer, in: starter.application)
+      let change = UserChange(request, of: computer, in: signInClient.application)
     else { return .refused(.badRequest) }
     // Its users are the administrators.
-    guard try await core.storage.administratorsApplication() != starter.application.id else {
+    guard try await core.storage.administratorsApplication() != signInClient.application.id else {
       return .refused(.ownApplication)
     }
     if let refusal = try await refusal(of: change) { return refusal }
@@ -36,7 +36,7 @@ struct UserChangeReplies: Sendable {
     guard let computer = try await core.storage.hostCredential(change.computer.id, of: application), !computer.isRevoked
     else { return .refused(.hostCredentialRequired) }
     guard settings.holdsClones else { return nil }
-    let copied = try await core.storage.forkedComputers(of: application)
+    let copied = try await core.storage.clonedComputers(of: application)
     return copied.contains { $0.credential == computer.id } ? .refused(.computerHeld) : nil
   }
 
@@ -52,8 +52,8 @@ struct UserChangeReplies: Sendable {
     var asked: [Session] = []
     var reason = Reason.noAdministrator
     for one in administrators.prefix(UserChangeRequest.greatestAskCount) {
-      let ask = StartAsk(
-        user: one.name, starter: Starter(application: application, credential: nil), client: call.client,
+      let ask = SessionStartRequest(
+        user: one.name, signInClient: SignInClient(application: application, credential: nil), client: call.client,
         methods: AuthenticationMethod.allCases, duration: Self.duration, context: change.context, hasContext: true,
         challenge: change.challenge, matchCode: change.request.code, boot: nil)
       let now = core.clock()
@@ -96,7 +96,7 @@ struct UserChangeReplies: Sendable {
     switch obstacle {
     case .openRequest: .administratorBusy
     case .reason(let reason): reason == .noMobileDevice ? nil : reason
-    case .credentialRevoked, .unknownUser, .untrained: nil
+    case .credentialRevoked, .unknownUser, .missingMethods: nil
     }
   }
 
@@ -107,12 +107,12 @@ struct UserChangeReplies: Sendable {
     let end = core.clock().advanced(seconds: wait ?? 0)
     let watch = core.board.watch(.session(change.request.asks[0]))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
-    let look: HeldReply.Looking = { isLast in
+    let poll: HeldReply.Poll = { isLast in
       let patience = end.milliseconds(since: core.clock())
       let reply: ServiceReply
       switch try await next(change, isLast: isLast) {
       case .wait:
-        if !isLast, patience > 0 { return .nothingYet(milliseconds: min(patience, Self.lookInterval)) }
+        if !isLast, patience > 0 { return .nothingYet(milliseconds: min(patience, Self.refreshInterval)) }
         reply = ServiceReply(202, UserChangeReply.waiting(asks: change.request.asks, code: nil).encoded())
       case .refuse(let reason):
         _ = try await endAsks(of: change)
@@ -127,9 +127,9 @@ struct UserChangeReplies: Sendable {
       }
       return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)
     }
-    switch try await look(false) {
+    switch try await poll(false) {
     case .reply(let reply): return reply
-    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, look: look))
+    case .nothingYet(let patience): return ServiceReply(holding: HeldReply(watch, patience: patience, poll: poll))
     }
   }
 

@@ -40,31 +40,31 @@ final class OpenConnections: Sendable {
   private struct State {
     /// All connections, numbered in order of arrival.
     var numbers: [ObjectIdentifier: UInt64] = [:]
-    var unproven: [UInt64: Connection] = [:]
+    var unauthenticated: [UInt64: Connection] = [:]
     var oldest: UInt64 = 0
     var next: UInt64 = 0
 
     mutating func add(_ channel: any Channel, at now: ContinuousClock.Instant) {
       numbers[ObjectIdentifier(channel)] = next
-      unproven[next] = Connection(channel: channel, openedAt: now)
+      unauthenticated[next] = Connection(channel: channel, openedAt: now)
       next += 1
     }
 
     mutating func prove(_ channel: any Channel) {
-      if let number = numbers[ObjectIdentifier(channel)] { unproven[number] = nil }
+      if let number = numbers[ObjectIdentifier(channel)] { unauthenticated[number] = nil }
     }
 
     mutating func remove(_ channel: any Channel) {
-      if let number = numbers.removeValue(forKey: ObjectIdentifier(channel)) { unproven[number] = nil }
+      if let number = numbers.removeValue(forKey: ObjectIdentifier(channel)) { unauthenticated[number] = nil }
     }
 
     /// Removes the connections to close, oldest first.
     mutating func makeRoom(_ bound: Bound, at now: ContinuousClock.Instant) -> [any Channel] {
       var leaving: [any Channel] = []
-      while unproven.count > bound.usual || numbers.count > bound.all {
-        while oldest < next, unproven[oldest] == nil { oldest += 1 }
-        guard let connection = unproven[oldest],
-          unproven.count > bound.most || numbers.count > bound.all
+      while unauthenticated.count > bound.usual || numbers.count > bound.all {
+        while oldest < next, unauthenticated[oldest] == nil { oldest += 1 }
+        guard let connection = unauthenticated[oldest],
+          unauthenticated.count > bound.most || numbers.count > bound.all
             || connection.openedAt.duration(to: now) >= bound.patience
         else { break }
         remove(connection.channel)

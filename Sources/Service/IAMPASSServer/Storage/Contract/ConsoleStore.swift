@@ -23,17 +23,17 @@ protocol ConsoleStore: AdministratorStore {
   /// Stores a browser's request, so that it can enter once the phone has approved.
   ///
   /// - Returns: false if there are too many requests.
-  func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool
+  func keep(_ request: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool
 
   /// A browser's request; nil if there is none, or if it is too old.
-  func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk?
+  func consoleRequest(_ key: Secret, at now: UnixTime) async throws -> ConsoleSignInRequest?
 
   /// Uses the ask up and begins a browser's visit, if an administrator's phone has approved it.
   ///
   /// - Parameter key: the new visit's key.
   /// - Returns: the approved session; nil if it is not active, or if its user is not an administrator.
   func enterConsole(
-    asked ask: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
+    asked request: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Session?
 
   /// A browser's visit; nil if there is none or it has expired.
@@ -152,7 +152,7 @@ struct ConsoleVisit: Sendable {
 }
 
 /// A browser's request that waits for an administrator's phone.
-struct ConsoleAsk: Sendable {
+struct ConsoleSignInRequest: Sendable {
   /// How long it is kept, in seconds: longer than a request waits.
   static let lifetime: Int64 = 360
   /// The most requests of all browsers together. Each has a row.

@@ -3,11 +3,11 @@ import IAMPASSProtocol
 /// The service's audit of one computer's sign-ins.
 protocol HostAuditStore: Sendable {
   /// Entries about sessions that this credential started, the newest first.
-  func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry]
+  func auditEntries(_ query: HostAuditQuery) async throws -> [AuditEntry]
 }
 
 /// A computer's question for its audit.
-struct HostAuditAsk: Sendable {
+struct HostAuditQuery: Sendable {
   /// The most entries that are read for a page.
   static let greatestCount = 200
 

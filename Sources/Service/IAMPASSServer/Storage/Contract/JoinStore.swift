@@ -22,7 +22,7 @@ public protocol JoinStore: Sendable {
 /// The service's own part of it.
 protocol JoiningStore: JoinStore {
   /// A computer asks by a code, for the first time or again.
-  func join(_ ask: JoinAsk, at now: UnixTime) async throws -> JoinVerdict
+  func join(_ received: ReceivedJoinRequest, at now: UnixTime) async throws -> JoinVerdict
 
   /// A computer that waits, with what administrators' phones were asked; nil if it does not wait any more.
   func waitingJoin(_ id: String) async throws -> WaitingJoin?

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// The operations of the service's commands. A service may be running meanwhile.
-public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, ForkedComputers, SigningStore {
+public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, ClonedComputers, SigningStore {
   /// Service time: see ``StorageClock``.
   func now() -> UnixTime
 

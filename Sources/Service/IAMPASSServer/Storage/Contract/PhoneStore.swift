@@ -12,7 +12,7 @@ protocol PhoneStore: Sendable {
   func markPage(of phone: String) async throws
 
   /// Notes that the phone's page is visible. It has no effect if the phone was revoked. A power cut may undo this.
-  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws
+  func notePageView(of phone: ActingPhone, at now: UnixTime) async throws
 
   /// The requests that may wait for the phone's answer; nil if the phone was revoked.
   func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests?
@@ -56,7 +56,7 @@ protocol PhoneStore: Sendable {
 
   /// How to ring the user's live phones. Phones that cannot be rung are left out, such as an app without settings for
   /// its service.
-  func bells(of user: Int64) async throws -> [PhoneBell]
+  func pushTargets(of user: Int64) async throws -> [PushTarget]
 
   /// Stores how to ring the phone; nil: not at all.
   ///
@@ -64,7 +64,7 @@ protocol PhoneStore: Sendable {
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool
 
   /// Removes the way to ring the phone, unless the phone has since sent another way, or the same token again.
-  func forget(_ bell: PhoneBell) async throws
+  func forget(_ target: PushTarget) async throws
 
   // MARK: Silence
 
@@ -77,15 +77,15 @@ protocol PhoneStore: Sendable {
   ///
   /// - Parameter wasSilent: if it is false, a power cut may undo this.
   /// - Returns: the changed sessions.
-  func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session]
+  func markSeen(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session]
 
   /// Makes the sessions of phones that were silent for too long leave: see ``PresenceBySilence``.
   ///
   /// - Parameter last: the last look of this process.
   /// - Returns: this look, and the changed sessions.
   func leaveForSilence(
-    since last: PresenceBySilence.Look?, at now: UnixTime
-  ) async throws -> (look: PresenceBySilence.Look, moved: [Session])
+    since last: PresenceBySilence.Check?, at now: UnixTime
+  ) async throws -> (check: PresenceBySilence.Check, moved: [Session])
 }
 
 /// A user's requests that their phone may show.
@@ -95,7 +95,7 @@ struct PhoneRequests: Sendable {
   /// The id of the phone's credential; nil if it has none.
   let credential: String?
   /// Methods that a computer requires and the phone lacks.
-  let training: [AuthenticationMethod]
+  let missingMethods: [AuthenticationMethod]
   /// Uses of the user's codes that the phone shows, newest first.
   let codeUses: [CodeUse]
   /// Requests that another phone of the user has recently answered.
@@ -138,7 +138,7 @@ struct PhoneAccount: Sendable {
   /// Whether sessions leave with their phone.
   let walksAway: Bool
   /// Methods that a computer requires and the phone lacks.
-  let training: [AuthenticationMethod]
+  let missingMethods: [AuthenticationMethod]
   /// Uses of the user's codes that the phone shows, newest first.
   let codeUses: [CodeUse]
   /// The user's live phones, oldest first.
@@ -157,7 +157,7 @@ enum EndByPhone: Sendable {
 }
 
 /// How to ring a phone.
-struct PhoneBell: Sendable {
+struct PushTarget: Sendable {
   enum Way: Sendable {
     /// A browser, with the service's own token.
     case browser(PushSubscription, PushToken)

@@ -3,44 +3,44 @@ import IAMPASSProtocol
 /// Who may ask the service, and that each request is taken once.
 protocol RequestStore: Sendable {
   /// The application or host credential with this id; nil if there is neither.
-  func starter(_ id: String) async throws -> Starter?
+  func signInClient(_ id: String) async throws -> SignInClient?
 
   /// Those of these ids that there are, in one look: for many who ask at the same time.
-  func starters(_ ids: [String]) async throws -> [String: Starter]
+  func signInClients(_ ids: [String]) async throws -> [String: SignInClient]
 
   /// What the application's administrator chose; the usual settings for an unknown application.
   func settings(of application: String) async throws -> ApplicationSettings
 
-  /// Spends the nonce, and notes that its host credential was used.
+  /// Uses the nonce, and notes that its host credential was used.
   ///
-  /// What was spent is spent for every later request, also after the service is killed. A power cut may undo it until the
+  /// What was used is used for every later request, also after the service is killed. A power cut may undo it until the
   /// next change that is stored. So a replay after a power cut may be told a status again. It cannot start, answer or end
   /// anything: a request that did that has stored a change, and its nonce with it.
   ///
   /// - Parameter now: service time.
-  /// - Returns: whether this spent it; false if it was spent before, or may have been.
-  func spend(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool
+  /// - Returns: whether this used it; false if it was used before, or may have been.
+  func useNonce(_ nonce: SignedNonce, at now: UnixTime) async throws -> Bool
 
-  /// Spends the nonce of a session's request, like ``spend(_:at:)``, and reads what the session's client may be told. A
+  /// Uses the nonce of a session's request, like ``useNonce(_:at:)``, and reads what the session's client may be told. A
   /// status takes one call instead of three.
   ///
   /// - Parameters:
   ///   - session: the session's id.
   ///   - now: service time.
-  /// - Returns: what was read after the nonce was spent; nil if the nonce was spent before, or may have been.
-  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment?
+  /// - Returns: what was read after the nonce was used; nil if the nonce was used before, or may have been.
+  func useNonce(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment?
 
-  /// Spends the nonce like ``spend(_:at:)``, and reads the application or host credential that signed, in the same visit.
+  /// Uses the nonce like ``useNonce(_:at:)``, and reads the application or host credential that signed, in the same visit.
   ///
   /// - Parameters:
   ///   - id: the application's or host credential's.
   ///   - now: service time.
-  /// - Returns: whether this spent the nonce; and what was read after that, nil if there is none with this id.
-  func spend(
+  /// - Returns: whether this used the nonce; and what was read after that, nil if there is none with this id.
+  func useNonce(
     _ nonce: SignedNonce, reading id: String, at now: UnixTime
-  ) async throws -> (isNew: Bool, starter: Starter?)
+  ) async throws -> (isNew: Bool, signInClient: SignInClient?)
 
-  /// Notes that an OpenID client, which spends no nonces, was used.
+  /// Notes that an OpenID client, which uses no nonces, was used.
   ///
   /// - Parameters:
   ///   - credential: its id.
@@ -54,15 +54,15 @@ protocol RequestStore: Sendable {
 /// A session as its client may be told of it at one moment.
 struct SessionMoment: Sendable {
   /// Nil if there is no such session.
-  let told: ToldSession?
-  /// Not older than `told`.
+  let view: SessionView?
+  /// Not older than `view`.
   let mark: ServiceMark
 }
 
 extension RequestStore where Self: SessionStore {
-  func spend(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
-    guard try await spend(nonce, at: now) else { return nil }
-    let told = try await toldSession(session)
-    return SessionMoment(told: told, mark: try await mark())
+  func useNonce(_ nonce: SignedNonce, telling session: String, at now: UnixTime) async throws -> SessionMoment? {
+    guard try await useNonce(nonce, at: now) else { return nil }
+    let view = try await sessionView(session)
+    return SessionMoment(view: view, mark: try await mark())
   }
 }

@@ -31,7 +31,7 @@
 /// Opening, migrating, checking, copying and restoring a database are operations of each engine and its commands.
 protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore, ConsoleStore, HousekeepingStore,
   SigningKeyStore, NotificationStore, JoiningStore, UserListPages,
-  HostAuditStore, HostMarkStore, HostReportStore, SigningRowsStore
+  HostAuditStore, CloneDetectorStore, HostReportStore, SigningRowsStore
 {
   var clock: StorageClock { get }
 
@@ -42,7 +42,7 @@ protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore
   var load: StorageLoad { get }
 
   /// News of other servers on the same database; nil for a database of one server.
-  var others: (any OtherServers)? { get }
+  var changeListener: (any ChangeListener)? { get }
 
   /// The counters that servers on the same database share; nil for a database of one server.
   var limits: (any SharedLimits)? { get }
@@ -52,7 +52,7 @@ protocol ServiceStorage: RequestStore, SessionStore, PhoneStore, ManagementStore
 }
 
 extension ServiceStorage {
-  var others: (any OtherServers)? { nil }
+  var changeListener: (any ChangeListener)? { nil }
 
   /// Service time: see ``StorageClock``.
   func now() -> UnixTime { clock.now() }

@@ -18,7 +18,7 @@ protocol SessionStore: Sendable {
   func knownKeys(ofSession id: String) -> SessionKeys?
 
   /// The session with the data that its computer verifies.
-  func toldSession(_ id: String) async throws -> ToldSession?
+  func sessionView(_ id: String) async throws -> SessionView?
 
   /// Starts a session, or counts a request that an open one blocks, as `decide` says.
   ///
@@ -27,12 +27,13 @@ protocol SessionStore: Sendable {
   ///
   /// - Parameter decide: is called after the boot was noted. An error undoes that too.
   func start(
-    _ ask: StartAsk, at now: UnixTime,
+    _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart
 
   /// Notes that a code of the application's user was used. A repeated report changes nothing.
-  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse
+  func record(_ use: CodeUse, of name: String, by signInClient: SignInClient, at now: UnixTime) async throws
+    -> CodeUseOutcome
 
   /// Stores a phone's answer: the changed session, the answer, the authenticator's counter and the blocked source.
   /// Answers come one after the other, and `decide` sees the effect of earlier ones.
@@ -50,7 +51,7 @@ protocol SessionStore: Sendable {
   /// - Returns: the session after the step, and whether it was changed; nil if there is no session.
   func changeSession(
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
-  ) async throws -> (told: ToldSession, isChanged: Bool)?
+  ) async throws -> (view: SessionView, isChanged: Bool)?
 
   /// Changes by `step` each of the user's sessions that had not ended when they were last stored. Stores those for
   /// which `step` returns true, all or none.
@@ -67,11 +68,11 @@ protocol SessionStore: Sendable {
   /// - Parameters:
   ///   - place: where the last portion ended; nil: begin with the first.
   ///   - limit: the most sessions that are read.
-  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion
+  func endOverdue(at now: UnixTime, after place: OverdueCursor?, limit: Int) async throws -> OverduePortion
 }
 
 /// A session's place among overdue ones, which are ordered by deadline, then by start.
-struct OverduePlace: Sendable, Equatable {
+struct OverdueCursor: Sendable, Equatable {
   /// The deadline in milliseconds, as stored.
   let deadline: Int64
   let number: Int64
@@ -85,12 +86,12 @@ struct OverduePortion: Sendable {
   /// change.
   var unreadable: [String] = []
   /// Where the next portion begins; nil if there is none.
-  var next: OverduePlace?
+  var next: OverdueCursor?
 }
 
 /// A session as it is sent to its client, from one consistent view. It is a class because it has dozens of fields,
 /// which each function would otherwise copy, and keep while it waits.
-final class ToldSession: Sendable {
+final class SessionView: Sendable {
   let session: Session
   /// The kept answer, which the computer verifies; nil unless ``Session/showsApproval``.
   let approval: JSON?
@@ -144,18 +145,18 @@ extension SessionStore {
   /// Ends the session for its client. Nil if it had ended before, or there is none.
   func logOut(_ id: String, at now: UnixTime) async throws -> Session? {
     let change = try await changeSession(id) { $0.logOut(at: now) }
-    return change.flatMap { $0.isChanged ? $0.told.session : nil }
+    return change.flatMap { $0.isChanged ? $0.view.session : nil }
   }
 
   /// The session for its client. The storage notes that the client got it. Nil if there is none.
-  func collect(_ id: String, at now: UnixTime) async throws -> ToldSession? {
+  func collect(_ id: String, at now: UnixTime) async throws -> SessionView? {
     try await changeSession(id) { session in
       let before = session.lifecycle
       session.lifecycle.collect(at: now)
       guard session.lifecycle != before || session.isNews else { return false }
       session.markDelivered(at: now)
       return true
-    }?.told
+    }?.view
   }
 
   /// Notes that the phone shows these requests. Returns those that are shown for the first time.
@@ -168,7 +169,7 @@ extension SessionStore {
   }
 
   /// Ends this one session if it has expired. Nil if there is none.
-  func end(_ id: String, ifOverdueAt now: UnixTime) async throws -> (told: ToldSession, isChanged: Bool)? {
+  func end(_ id: String, ifOverdueAt now: UnixTime) async throws -> (view: SessionView, isChanged: Bool)? {
     // The session expires by itself, so the actor is the service.
     try await AuditActor.$current.withValue(.service) { try await changeSession(id) { $0.end(ifOverdueAt: now) } }
   }

@@ -6,7 +6,7 @@ final class StorageLoad: Sendable {
   enum Kind: String, CaseIterable, Sendable {
     case read
     case write
-    /// A signed request's nonce is spent.
+    /// A signed request's nonce is used.
     case nonce
     /// A counter that all servers of a database share.
     case counter

@@ -22,7 +22,7 @@ public protocol UserListStore: Sendable {
 /// The service's own part of it.
 protocol UserListPages: UserListStore {
   /// A page of the list for a computer, in one consistent view.
-  func userListPage(_ ask: UserListAsk) async throws -> UserListReply
+  func userListPage(_ query: UserListQuery) async throws -> UserListReply
 
   /// What grows with each change of a list and with each signature, by applications' ids.
   func userListVersions() async throws -> [String: Int64]

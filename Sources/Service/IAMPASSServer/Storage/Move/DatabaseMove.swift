@@ -29,9 +29,9 @@ public struct DatabaseMove {
       try form.agree(with: filling.form())
       try judge(filling)
       try filling.empty(tables)
-      var books = try copy(to: filling)
-      try follow(&books, to: filling)
-      try check(books, in: filling)
+      var rowIndices = try copy(to: filling)
+      try follow(&rowIndices, to: filling)
+      try check(rowIndices, in: filling)
       try filling.analyze()
       var held = Self.clock.now
       try source.hold { source in
@@ -41,13 +41,13 @@ public struct DatabaseMove {
         try form.agree(with: source.form())
         try source.keepTime()
         if let actor { try source.note(actor) }
-        try followAtLast(&books, from: source, to: filling)
+        try followAtLast(&rowIndices, from: source, to: filling)
         try filling.close(MoveMark(id: id, state: .arriving, place: self.source.place))
         try filling.commit()
         try source.close(MoveMark(id: id, state: .moved, place: destination.place))
       }
       report.pause = held.duration(to: Self.clock.now)
-      report.counts = books.map { ($0.table.name, $0.count) }
+      report.counts = rowIndices.map { ($0.table.name, $0.count) }
     }
     try destination.open()
     return report
@@ -74,50 +74,50 @@ public struct DatabaseMove {
     guard try filling.isNew() else { throw MoveRefusal(.destinationNotEmpty, destination.place) }
   }
 
-  private func copy(to filling: any FillingDestination) throws -> [RowBook] {
-    var books: [RowBook] = []
+  private func copy(to filling: any FillingDestination) throws -> [RowIndex] {
+    var rowIndices: [RowIndex] = []
     try source.view { rows in
       for table in tables {
-        var book = RowBook(table)
+        var index = RowIndex(table)
         if table.keyCount > 0 {
           try filling.add(to: table) { add in
             try rows.each(of: table) { tuple in
-              _ = try book.note(tuple)
+              _ = try index.note(tuple)
               try add(tuple)
             }
           }
         }
-        books.append(book)
+        rowIndices.append(index)
       }
     }
-    return books
+    return rowIndices
   }
 
   /// Copies changes since the copy of all rows, so that little is left for the moment in which writers are blocked.
-  private func follow(_ books: inout [RowBook], to filling: any FillingDestination) throws {
+  private func follow(_ rowIndices: inout [RowIndex], to filling: any FillingDestination) throws {
     try source.view { rows in
-      try apply(try differences(of: &books, rows), &books, to: filling)
+      try apply(try differences(of: &rowIndices, rows), &rowIndices, to: filling)
     }
   }
 
   /// Copies the last changes, each read back, and the tables without a key, which are small.
   private func followAtLast(
-    _ books: inout [RowBook], from source: any HeldSource, to filling: any FillingDestination
+    _ rowIndices: inout [RowIndex], from source: any HeldSource, to filling: any FillingDestination
   ) throws {
-    let differences = try differences(of: &books, source)
-    try apply(differences, &books, to: filling)
+    let differences = try differences(of: &rowIndices, source)
+    try apply(differences, &rowIndices, to: filling)
     for (place, difference) in differences.enumerated() {
-      try check(difference, books[place], in: filling)
-      let table = books[place].table
-      if table.keyCount == 0 { books[place] = try rewritten(table, from: source, in: filling) }
-      guard try filling.count(table) == books[place].count else { throw MoveRefusal(.differs, table.name) }
+      try check(difference, rowIndices[place], in: filling)
+      let table = rowIndices[place].table
+      if table.keyCount == 0 { rowIndices[place] = try rewritten(table, from: source, in: filling) }
+      guard try filling.count(table) == rowIndices[place].count else { throw MoveRefusal(.differs, table.name) }
     }
   }
 
   private func rewritten(
     _ table: PostgreSQLTable, from source: any HeldSource, in filling: any FillingDestination
-  ) throws -> RowBook {
-    var book = RowBook(table)
+  ) throws -> RowIndex {
+    var index = RowIndex(table)
     var rows: [PostgreSQLTuple] = []
     try source.each(of: table) { rows.append(PostgreSQLTuple(copying: $0)) }
     try filling.add(to: table) { add in for row in rows { try row.bytes.withUnsafeBytes(add) } }
@@ -125,8 +125,8 @@ public struct DatabaseMove {
     try filling.each(of: table) { found.append(PostgreSQLTuple(copying: $0)) }
     let order: (PostgreSQLTuple, PostgreSQLTuple) -> Bool = { $0.bytes.lexicographicallyPrecedes($1.bytes) }
     guard rows.sorted(by: order) == found.sorted(by: order) else { throw MoveRefusal(.differs, table.name) }
-    book.noteKeyless(rows.count)
-    return book
+    index.noteKeyless(rows.count)
+    return index
   }
 
   private struct Difference {
@@ -135,20 +135,20 @@ public struct DatabaseMove {
     var missing: [PostgreSQLTuple] = []
   }
 
-  private func differences(of books: inout [RowBook], _ rows: any MoveRows) throws -> [Difference] {
+  private func differences(of rowIndices: inout [RowIndex], _ rows: any MoveRows) throws -> [Difference] {
     var differences: [Difference] = []
-    for place in books.indices {
+    for place in rowIndices.indices {
       var difference = Difference()
-      if books[place].table.keyCount > 0 {
-        books[place].beginPass()
-        try rows.each(of: books[place].table) { tuple in
-          switch try books[place].note(tuple) {
+      if rowIndices[place].table.keyCount > 0 {
+        rowIndices[place].beginPass()
+        try rows.each(of: rowIndices[place].table) { tuple in
+          switch try rowIndices[place].note(tuple) {
           case .same: break
           case .new: difference.new.append(PostgreSQLTuple(copying: tuple))
           case .changed: difference.changed.append(PostgreSQLTuple(copying: tuple))
           }
         }
-        difference.missing = books[place].takeMissing()
+        difference.missing = rowIndices[place].takeMissing()
       }
       differences.append(difference)
     }
@@ -157,38 +157,38 @@ public struct DatabaseMove {
 
   /// Rows are deleted before those that they refer to, and added after them.
   private func apply(
-    _ differences: [Difference], _ books: inout [RowBook], to filling: any FillingDestination
+    _ differences: [Difference], _ rowIndices: inout [RowIndex], to filling: any FillingDestination
   ) throws {
-    for (difference, book) in zip(differences, books).reversed() where !difference.missing.isEmpty {
-      try filling.delete(difference.missing, from: book.table)
+    for (difference, index) in zip(differences, rowIndices).reversed() where !difference.missing.isEmpty {
+      try filling.delete(difference.missing, from: index.table)
     }
-    for (difference, book) in zip(differences, books) {
+    for (difference, index) in zip(differences, rowIndices) {
       // A revoked phone makes room for the next one of its user.
-      if !difference.changed.isEmpty { try filling.update(difference.changed, in: book.table) }
+      if !difference.changed.isEmpty { try filling.update(difference.changed, in: index.table) }
       if !difference.new.isEmpty {
-        try filling.add(to: book.table) { add in for row in difference.new { try row.bytes.withUnsafeBytes(add) } }
+        try filling.add(to: index.table) { add in for row in difference.new { try row.bytes.withUnsafeBytes(add) } }
       }
     }
   }
 
   /// Reads every row back.
-  private func check(_ books: [RowBook], in filling: any FillingDestination) throws {
-    for book in books where book.table.keyCount > 0 {
+  private func check(_ rowIndices: [RowIndex], in filling: any FillingDestination) throws {
+    for index in rowIndices where index.table.keyCount > 0 {
       var count = 0
-      try filling.each(of: book.table) { tuple in
-        guard book.has(tuple) else { throw MoveRefusal(.differs, book.table.name) }
+      try filling.each(of: index.table) { tuple in
+        guard index.has(tuple) else { throw MoveRefusal(.differs, index.table.name) }
         count += 1
       }
-      guard count == book.count else { throw MoveRefusal(.differs, book.table.name) }
+      guard count == index.count else { throw MoveRefusal(.differs, index.table.name) }
     }
   }
 
-  private func check(_ difference: Difference, _ book: RowBook, in filling: any FillingDestination) throws {
+  private func check(_ difference: Difference, _ index: RowIndex, in filling: any FillingDestination) throws {
     let rows = difference.new + difference.changed
     guard !rows.isEmpty else { return }
-    let found = try filling.rows(rows.map(book.keyTuple), of: book.table)
-    guard found.count == rows.count, found.allSatisfy({ $0.bytes.withUnsafeBytes(book.has) }) else {
-      throw MoveRefusal(.differs, book.table.name)
+    let found = try filling.rows(rows.map(index.keyTuple), of: index.table)
+    guard found.count == rows.count, found.allSatisfy({ $0.bytes.withUnsafeBytes(index.has) }) else {
+      throw MoveRefusal(.differs, index.table.name)
     }
   }
 }

@@ -26,7 +26,7 @@ extension DatabaseMove {
   private static func fromSQLite(_ folder: String, to url: String) async throws -> MoveReport {
     let source = try SQLiteStorage(existing: folder, isMoving: true)
     defer { try? source.close() }
-    // A copy that was put back and that no service has begun with: what may have been spent, counts as spent.
+    // A copy that was put back and that no service has begun with: what may have been used, counts as used.
     if try await source.read(MoveMark.stored) == nil { _ = try await source.beginWithCopy() }
     let destination = try PostgreSQLStorage(url: url, isMoving: true)
     defer { destination.close() }
@@ -34,7 +34,7 @@ extension DatabaseMove {
   }
 
   private static func fromPostgreSQL(_ url: String, to folder: String) throws -> MoveReport {
-    let source = try PostgreSQLStorage(url: url, isMoving: true, mayChangeForm: false)
+    let source = try PostgreSQLStorage(url: url, isMoving: true, mayMigrate: false)
     defer { source.close() }
     // A standby that was promoted, or a copy that was put back, and that no service has begun with.
     if try source.pool.lend(MoveMark.stored) == nil { _ = try source.beginWithCopy() }

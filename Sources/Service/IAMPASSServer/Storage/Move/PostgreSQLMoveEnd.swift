@@ -16,13 +16,13 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
   let tables: [PostgreSQLTable]
 
   func mark() throws -> MoveMark? { try storage.pool.lend { try MoveMark.stored(in: $0) } }
-  func identity() throws -> String { try storage.pool.lend { try PostgreSQLMoveWork($0, tables).identity() } }
+  func identity() throws -> String { try storage.pool.lend { try PostgreSQLMoveTransaction($0, tables).identity() } }
   func form() throws -> TableForm { try storage.pool.lend { try TableForm(of: $0) } }
 
   func view(_ work: (any MoveRows) throws -> Void) throws {
     let connection = try connected()
     _ = try connection.ask([PostgreSQLCall("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")])
-    try work(PostgreSQLMoveWork(connection, tables))
+    try work(PostgreSQLMoveTransaction(connection, tables))
   }
 
   func hold(_ work: (any HeldSource) throws -> Void) throws {
@@ -31,11 +31,11 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
       // Writers are blocked meanwhile.
       PostgreSQLCall("SET idle_in_transaction_session_timeout = '60s'"),
       PostgreSQLCall("BEGIN"),
-      // The writers before it, and then nobody: neither a writer nor whoever spends a nonce.
+      // The writers before it, and then nobody: neither a writer nor whoever uses a nonce.
       PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"),
     ])
     try connection.lock(tables)
-    try work(PostgreSQLMoveWork(connection, tables, clock: storage.clock))
+    try work(PostgreSQLMoveTransaction(connection, tables, clock: storage.clock))
     try connection.commit()
   }
 
@@ -49,13 +49,13 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
     guard try taken[1].first?.integer(0) == 1 else { throw MoveRefusal(.busy, place) }
     // A service that runs on the new place writes before it is looked at, or not at all.
     _ = try connection.ask([PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE")])
-    try work(PostgreSQLMoveWork(connection, tables))
+    try work(PostgreSQLMoveTransaction(connection, tables))
   }
 
   func open() throws {
     let connection = try connected()
     _ = try connection.ask([PostgreSQLCall("BEGIN")])
-    try connection.removeTrigger(PostgreSQLMoveWork.closed, from: PostgreSQLMoveWork.closable(tables))
+    try connection.removeTrigger(PostgreSQLMoveTransaction.closed, from: PostgreSQLMoveTransaction.closable(tables))
     _ = try connection.ask([PostgreSQLCall("UPDATE database_move SET state = 'arrived'")])
     try connection.commit()
   }
@@ -93,7 +93,7 @@ extension MoveMark {
 }
 
 /// The work of a move in one transaction of a PostgreSQL database.
-struct PostgreSQLMoveWork: HeldSource, FillingDestination {
+struct PostgreSQLMoveTransaction: HeldSource, FillingDestination {
   /// The name of the triggers that refuse changes. It comes before the others': triggers run in the order of their names.
   static let closed = "a_database_moved"
 
@@ -125,7 +125,7 @@ struct PostgreSQLMoveWork: HeldSource, FillingDestination {
 
   func keepTime() throws {
     guard let clock else { return }
-    let work = PostgreSQLWork(connection)
+    let work = PostgreSQLTransaction(connection)
     try clock.anchor.store(in: work)
     // A statement without an answer is sent with the next question.
     _ = try work.first("SELECT time FROM service_clock")
@@ -133,7 +133,7 @@ struct PostgreSQLMoveWork: HeldSource, FillingDestination {
 
   func note(_ actor: AuditActor) throws {
     guard let clock else { return }
-    let work = PostgreSQLWork(connection)
+    let work = PostgreSQLTransaction(connection)
     try AuditEntry.noteMove(by: actor, at: clock.now(), in: work)
     _ = try work.first("SELECT time FROM service_clock")
   }

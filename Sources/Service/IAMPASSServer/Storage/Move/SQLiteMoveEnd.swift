@@ -12,23 +12,23 @@ struct SQLiteMoveEnd: MoveSource, MoveDestination {
   func form() throws -> TableForm { try storage.pool.read(TableForm.init(of:)) }
 
   func view(_ work: (any MoveRows) throws -> Void) throws {
-    try storage.pool.read { db in try work(SQLiteMoveWork(db, tables)) }
+    try storage.pool.read { db in try work(SQLiteMoveTransaction(db, tables)) }
   }
 
   func hold(_ work: (any HeldSource) throws -> Void) throws {
     try transaction { db in
-      try work(SQLiteMoveWork(db, tables, clock: storage.clock))
+      try work(SQLiteMoveTransaction(db, tables, clock: storage.clock))
       try db.commit()
     }
   }
 
   func fill(_ work: (any FillingDestination) throws -> Void) throws {
-    try transaction { db in try work(SQLiteMoveWork(db, tables)) }
+    try transaction { db in try work(SQLiteMoveTransaction(db, tables)) }
   }
 
   func open() throws {
     try transaction { db in
-      for name in try SQLiteMoveWork.closing(in: db) {
+      for name in try SQLiteMoveTransaction.closing(in: db) {
         try db.execute(sql: "DROP TRIGGER \(name.quotedDatabaseIdentifier)")
       }
       try db.execute(sql: "UPDATE database_move SET state = 'arrived'")
@@ -72,7 +72,7 @@ extension MoveMark {
 }
 
 /// The work of a move in one transaction of a data folder's database.
-struct SQLiteMoveWork: HeldSource, FillingDestination {
+struct SQLiteMoveTransaction: HeldSource, FillingDestination {
   /// The beginning of the names of triggers that refuse changes.
   private static let closed = "moved_"
 

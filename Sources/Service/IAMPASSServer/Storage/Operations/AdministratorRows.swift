@@ -16,21 +16,21 @@ extension Administrator {
       name: row.get("name"), role: AdministratorRule.role(word), user: row.get("user_id"), phone: row.get("phone"))
   }
 
-  static func role(of name: String, in db: some StorageWork) throws -> AdministratorRole? {
+  static func role(of name: String, in db: some StorageTransaction) throws -> AdministratorRole? {
     try db.text("SELECT role FROM administrator WHERE name = $1", name).map(AdministratorRule.role)
   }
 
-  fileprivate static func admins(in db: some StorageWork) throws -> [String] {
+  fileprivate static func admins(in db: some StorageTransaction) throws -> [String] {
     try db.all("SELECT name FROM administrator WHERE role = 'admin'").map { try $0.get("name") }
   }
 
-  static func application(in db: some StorageWork) throws -> String? {
+  static func application(in db: some StorageTransaction) throws -> String? {
     try db.text("SELECT value FROM service_fact WHERE name = $1", AdministratorRule.fact)
   }
 
   /// Makes the administrators' application if it is missing. An existing application of this name gets another secret,
   /// because only the service may manage its users.
-  fileprivate static func ownApplication(at now: UnixTime, in db: some StorageWork) throws -> String {
+  fileprivate static func ownApplication(at now: UnixTime, in db: some StorageTransaction) throws -> String {
     if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
     let new = try Application(new: AdministratorRule.application)
     let former = try Application.find(nameOrID: AdministratorRule.application, in: db)
@@ -114,7 +114,7 @@ extension StorageEngine {
 }
 
 extension ConsoleSubject {
-  func state(in db: some StorageWork) throws -> String {
+  func state(in db: some StorageTransaction) throws -> String {
     switch self {
     case .application(let id):
       let application = try Application.find(id, in: db)

@@ -6,7 +6,7 @@ extension Application {
   }
 
   /// The name of a user's application; empty if there is no such user.
-  static func name(of user: Int64, in db: some StorageWork) throws -> String {
+  static func name(of user: Int64, in db: some StorageTransaction) throws -> String {
     try db.text(
       """
       SELECT application.name FROM application JOIN app_user ON app_user.application = application.id
@@ -14,12 +14,12 @@ extension Application {
       """, user) ?? ""
   }
 
-  static func find(_ id: String, in db: some StorageWork) throws -> Application? {
+  static func find(_ id: String, in db: some StorageTransaction) throws -> Application? {
     try db.first("SELECT * FROM application WHERE id = $1", id).map(Application.init(row:))
   }
 
   /// An id has priority over a name: ids are random, but a name may be chosen to look like an id.
-  static func find(nameOrID text: String, in db: some StorageWork) throws -> Application? {
+  static func find(nameOrID text: String, in db: some StorageTransaction) throws -> Application? {
     if let application = try find(text, in: db) { return application }
     return try db.first("SELECT * FROM application WHERE name = $1", text)
       .map(Application.init(row:))
@@ -27,7 +27,7 @@ extension Application {
 }
 
 extension Application {
-  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: some StorageWork) throws {
+  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: some StorageTransaction) throws {
     let taken = try db.has("SELECT 1 FROM application WHERE name = $1 OR id = $2", name, id)
     guard !taken else { throw ApplicationRefusal.nameTaken }
     try db.execute(

@@ -28,12 +28,12 @@ extension ApplicationSettings {
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
-  static func of(_ application: String, in db: some StorageWork) throws -> ApplicationSettings {
+  static func of(_ application: String, in db: some StorageTransaction) throws -> ApplicationSettings {
     let row = try db.first("SELECT * FROM application WHERE id = $1", application)
     return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
-  static func ofUser(_ user: Int64, in db: some StorageWork) throws -> ApplicationSettings {
+  static func ofUser(_ user: Int64, in db: some StorageTransaction) throws -> ApplicationSettings {
     let row = try db.first(
       """
       SELECT application.* FROM application JOIN app_user ON app_user.application = application.id
@@ -42,7 +42,7 @@ extension ApplicationSettings {
     return try row.map(ApplicationSettings.init(row:)) ?? ApplicationSettings()
   }
 
-  func store(for application: String, in db: some StorageWork) throws {
+  func store(for application: String, in db: some StorageTransaction) throws {
     try db.execute(
       """
       UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
@@ -53,7 +53,7 @@ extension ApplicationSettings {
 
   /// Refuses sign-ins from now on, or allows them again. Unanswered requests are closed.
   static func setDisabled(
-    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: some StorageWork
+    _ isDisabled: Bool, _ application: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     try db.execute(
       "UPDATE application SET disabled_at = $1 WHERE id = $2", (isDisabled ? now.milliseconds : nil) as Int64?,

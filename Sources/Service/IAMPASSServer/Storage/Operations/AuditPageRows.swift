@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 extension AuditPage {
   /// - Parameter offset: how far the wall clock is behind service time, in milliseconds.
-  init(_ filter: AuditFilter, before id: Int64?, limit: Int, offset: Int64, in db: some StorageWork) throws {
+  init(_ filter: AuditFilter, before id: Int64?, limit: Int, offset: Int64, in db: some StorageTransaction) throws {
     // The first and the last entry of those days, and more.
     func place(_ day: UnixTime, plus slack: Int64) throws -> Int64? {
       try AuditEntry.last(notedBefore: UnixTime(milliseconds: day.milliseconds - offset + slack), in: db)
@@ -19,7 +19,7 @@ extension AuditPage {
 
 extension AuditEntry {
   fileprivate static func find(
-    _ filter: AuditFilter, from first: Int64, before id: Int64, limit: Int, in db: some StorageWork
+    _ filter: AuditFilter, from first: Int64, before id: Int64, limit: Int, in db: some StorageTransaction
   ) throws -> [AuditEntry] {
     try db.all(
       """

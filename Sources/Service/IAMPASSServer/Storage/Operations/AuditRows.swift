@@ -13,18 +13,20 @@ extension AuditEntry {
   }
 
   /// The entry that was last noted before this service time; nil if there is none.
-  static func last(notedBefore time: UnixTime, in db: some StorageWork) throws -> Int64? {
+  static func last(notedBefore time: UnixTime, in db: some StorageTransaction) throws -> Int64? {
     try db.first(
       "SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at DESC, id DESC LIMIT 1", time.milliseconds)?.get("id")
   }
 
   /// Adds an entry for what changes no row that has a trigger.
-  static func note(_ event: String, from address: String? = nil, at now: UnixTime, in db: some StorageWork) throws {
+  static func note(_ event: String, from address: String? = nil, at now: UnixTime, in db: some StorageTransaction)
+    throws
+  {
     try db.execute("INSERT INTO audit (at, event, address) VALUES ($1, $2, $3)", now.milliseconds, event, address)
   }
 
   /// Adds an entry to a database that is given up, and so to the one that follows it.
-  static func noteMove(by actor: AuditActor, at now: UnixTime, in db: some StorageWork) throws {
+  static func noteMove(by actor: AuditActor, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       "INSERT INTO audit (at, event, actor) VALUES ($1, 'database moved', $2)", now.milliseconds, actor.text)
   }
@@ -37,7 +39,7 @@ extension AuditEntry {
 
   /// - Parameter now: service time. Entries are dated by the wall clock.
   /// - Returns: the number of deleted entries.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     try db.change(
       """
       DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at LIMIT $2)
@@ -99,11 +101,11 @@ extension StorageEngine {
     }
   }
 
-  func auditEntries(_ ask: HostAuditAsk) async throws -> [AuditEntry] {
+  func auditEntries(_ query: HostAuditQuery) async throws -> [AuditEntry] {
     try await read { db in
       try db.all(
         "SELECT * FROM audit WHERE credential_id = $1 AND id < $2 AND at >= $3 ORDER BY id DESC LIMIT $4",
-        ask.credential, ask.before, ask.since, HostAuditAsk.greatestCount
+        query.credential, query.before, query.since, HostAuditQuery.greatestCount
       ).map(AuditEntry.init(row:))
     }
   }

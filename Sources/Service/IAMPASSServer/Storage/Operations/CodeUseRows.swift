@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 extension CodeUse {
   /// Stores a new use. For a use that was reported before, stores whether its session goes on.
-  func keep(user: Int64, at now: UnixTime, in db: some StorageWork) throws -> KeptUse {
+  func keep(user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> KeptUse {
     if let state = try UseState.find(report.id, of: user, in: db) {
       let told = state.reported(open: report.isOpen, at: now)
       if told.isChanged {
@@ -24,14 +24,14 @@ extension CodeUse {
   }
 
   /// Notes that the user has disowned the use.
-  static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: some StorageWork) throws {
+  static func disown(_ id: String, of user: Int64, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       "UPDATE code_use SET disowned_at = $1 WHERE user_id = $2 AND use = $3 AND disowned_at IS NULL",
       now.milliseconds, user, id)
   }
 
   /// The uses that the user's phone shows, newest first.
-  static func shown(to user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [CodeUse] {
+  static func shown(to user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> [CodeUse] {
     try db.all(
       """
       SELECT * FROM code_use WHERE user_id = $1 AND reported_at >= $2
@@ -49,7 +49,7 @@ extension CodeUse {
   }
 
   /// - Returns: the number of deleted uses.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     try db.change(
       """
       DELETE FROM code_use WHERE (user_id, use) IN (SELECT user_id, use FROM code_use WHERE reported_at < $1 ORDER BY reported_at LIMIT $2)
@@ -66,7 +66,7 @@ extension UseState {
   }
 
   /// Nil if the user has no such use.
-  static func find(_ id: String, of user: Int64, in db: some StorageWork) throws -> UseState? {
+  static func find(_ id: String, of user: Int64, in db: some StorageTransaction) throws -> UseState? {
     try db.first("SELECT open_until, disowned_at FROM code_use WHERE user_id = $1 AND use = $2", user, id)
       .map { try UseState($0) }
   }

@@ -1,11 +1,11 @@
 import IAMPASSProtocol
 
 extension ConsoleAccess {
-  static func isUsable(link code: Secret, at now: UnixTime, in db: some StorageWork) throws -> Bool {
+  static func isUsable(link code: Secret, at now: UnixTime, in db: some StorageTransaction) throws -> Bool {
     try db.has("SELECT 1 FROM console_link WHERE code_hash = $1 AND expires_at > $2", hash(code), now.milliseconds)
   }
 
-  static func addLink(_ code: Secret, at now: UnixTime, in db: some StorageWork) throws {
+  static func addLink(_ code: Secret, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       "INSERT INTO console_link (code_hash, expires_at) VALUES ($1, $2)", hash(code),
       now.advanced(seconds: linkLifetime).milliseconds)
@@ -15,7 +15,7 @@ extension ConsoleAccess {
   ///
   /// - Parameter client: the sender, for the audit.
   static func enter(
-    link code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime, in db: some StorageWork
+    link code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime, in db: some StorageTransaction
   ) throws -> Bool {
     guard try isUsable(link: code, at: now, in: db) else { return false }
     try db.execute("DELETE FROM console_link WHERE code_hash = $1", hash(code))
@@ -27,7 +27,7 @@ extension ConsoleAccess {
   }
 
   /// A browser's visit; nil for a browser that has not signed in.
-  static func visit(_ key: Secret, at now: UnixTime, in db: some StorageWork) throws -> ConsoleVisit? {
+  static func visit(_ key: Secret, at now: UnixTime, in db: some StorageTransaction) throws -> ConsoleVisit? {
     let row = try db.first(
       "SELECT form_token, used_at FROM console_session WHERE key_hash = $1 AND expires_at > $2 AND used_at > $3",
       hash(key), now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds)
@@ -37,13 +37,13 @@ extension ConsoleAccess {
       isUseOld: isOld(try UnixTime(milliseconds: row.get("used_at")), at: now), administrator: nil)
   }
 
-  static func markUsed(key: Secret, at now: UnixTime, in db: some StorageWork) throws {
+  static func markUsed(key: Secret, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute("UPDATE console_session SET used_at = $1 WHERE key_hash = $2", now.milliseconds, hash(key))
     try db.execute("UPDATE console_visit SET used_at = $1 WHERE key_hash = $2", now.milliseconds, hash(key))
   }
 
   /// Ends the visit, if there is one, and notes that in the audit.
-  static func leave(key: Secret, at now: UnixTime, in db: some StorageWork) throws {
+  static func leave(key: Secret, at now: UnixTime, in db: some StorageTransaction) throws {
     let links = try db.change("DELETE FROM console_session WHERE key_hash = $1 RETURNING address", hash(key))
     let visits = try db.change("DELETE FROM console_visit WHERE key_hash = $1 RETURNING address", hash(key))
     for visit in links + visits {
@@ -52,7 +52,7 @@ extension ConsoleAccess {
   }
 
   /// Deletes all old rows at once, because there are few.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     let (now, idle) = (now.milliseconds, now.advanced(seconds: -idleLifetime).milliseconds)
     _ = try db.change("DELETE FROM console_link WHERE expires_at <= $1 RETURNING expires_at", now)
     _ = try db.change(

@@ -16,7 +16,7 @@ extension StorageEngine {
   }
 
   func markUsed(consoleVisit key: Secret, at now: UnixTime) async throws {
-    try await note { try ConsoleAccess.markUsed(key: key, at: now, in: $0) }
+    try await writeWithoutSync { try ConsoleAccess.markUsed(key: key, at: now, in: $0) }
   }
 
   func state(of subject: ConsoleSubject) async throws -> String { try await read { try subject.state(in: $0) } }
@@ -120,7 +120,8 @@ extension StorageEngine {
 }
 
 extension HostCredential {
-  fileprivate static func find(_ id: String, of application: String, in db: some StorageWork) throws -> HostCredential?
+  fileprivate static func find(_ id: String, of application: String, in db: some StorageTransaction) throws
+    -> HostCredential?
   {
     try find(id, in: db).flatMap { $0.application == application ? $0 : nil }
   }

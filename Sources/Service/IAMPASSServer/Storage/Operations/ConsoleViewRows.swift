@@ -3,7 +3,7 @@ import IAMPASSProtocol
 
 extension ApplicationSummary {
   /// - Parameter id: nil for all, sorted by name.
-  static func find(_ id: String? = nil, in db: some StorageWork) throws -> [ApplicationSummary] {
+  static func find(_ id: String? = nil, in db: some StorageTransaction) throws -> [ApplicationSummary] {
     let sql: StaticString = """
       SELECT application.*,
         (SELECT count(*) FROM app_user WHERE app_user.application = application.id) AS users,
@@ -33,7 +33,7 @@ extension UserSummary {
 
   /// A page of an application's users, after the one with this id, and the user after whom to continue.
   static func page(
-    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageWork
+    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageTransaction
   ) throws -> (users: [UserSummary], further: Int64?) {
     let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
     // The number comes from an address, so it may be any.
@@ -65,7 +65,7 @@ extension UserSummary {
     return (users, users.count == pageLength ? users.last?.id : end < greatest ? end : nil)
   }
 
-  static func find(_ id: Int64, of application: String, in db: some StorageWork) throws -> UserSummary? {
+  static func find(_ id: Int64, of application: String, in db: some StorageTransaction) throws -> UserSummary? {
     try db.first(
       """
       SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
@@ -87,7 +87,7 @@ extension UserSummary {
 extension SessionSummary {
   /// - Parameter user: nil for all users.
   static func live(
-    of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: some StorageWork
+    of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: some StorageTransaction
   ) throws -> [SessionSummary] {
     let sql: StaticString = """
       SELECT session.*, application.name AS application_name, phone.display_name FROM session
@@ -113,7 +113,9 @@ extension SessionSummary {
 }
 
 extension ComputerSummary {
-  static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageWork) throws -> [ComputerSummary] {
+  static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageTransaction) throws
+    -> [ComputerSummary]
+  {
     let sql: StaticString = """
       SELECT host_credential.*, application.name AS shown, host_report.software,
         coalesce(host_report.list_version, 0) AS told_version, CASE WHEN host_report.list_epoch IS NULL
@@ -162,7 +164,7 @@ extension ComputerSummary.Copy {
 }
 
 extension SignInCount {
-  static func all(since time: UnixTime, in db: some StorageWork) throws -> [SignInCount] {
+  static func all(since time: UnixTime, in db: some StorageTransaction) throws -> [SignInCount] {
     try db.all(
       """
       SELECT at / 86400000 AS day, CASE WHEN event = 'ended' THEN 'not answered' ELSE event END AS result,

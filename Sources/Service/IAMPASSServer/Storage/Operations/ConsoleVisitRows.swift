@@ -3,28 +3,28 @@ import IAMPASSProtocol
 // Browsers that administrators have signed in by phone.
 
 extension StorageEngine {
-  func keep(_ ask: ConsoleAsk, at now: UnixTime) async throws -> Bool {
+  func keep(_ request: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool {
     try await write { db in
       try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
       let count: Int64 = try db.first("SELECT count(*) AS count FROM console_ask")?.get("count") ?? 0
-      guard count < ConsoleAsk.greatestCount else { return false }
+      guard count < ConsoleSignInRequest.greatestCount else { return false }
       try db.execute(
         "INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)",
-        ConsoleAccess.hash(ask.key), ask.session, ask.matchCode.exposedValue,
-        now.advanced(seconds: ConsoleAsk.lifetime).milliseconds)
+        ConsoleAccess.hash(request.key), request.session, request.matchCode.exposedValue,
+        now.advanced(seconds: ConsoleSignInRequest.lifetime).milliseconds)
       return true
     }
   }
 
-  func consoleAsk(_ key: Secret, at now: UnixTime) async throws -> ConsoleAsk? {
-    try await read { try ConsoleAsk.find(key, at: now, in: $0) }
+  func consoleRequest(_ key: Secret, at now: UnixTime) async throws -> ConsoleSignInRequest? {
+    try await read { try ConsoleSignInRequest.find(key, at: now, in: $0) }
   }
 
   func enterConsole(
-    asked ask: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
+    asked request: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Session? {
     try await write { db in
-      guard let kept = try ConsoleAsk.find(ask, at: now, in: db), let id = kept.session,
+      guard let kept = try ConsoleSignInRequest.find(request, at: now, in: db), let id = kept.session,
         var session = try Session.find(id: id, in: db), let user = session.user,
         session.application == (try Administrator.application(in: db)),
         let name = try User.find(user, application: session.application, in: db)?.name,
@@ -34,7 +34,7 @@ extension StorageEngine {
       guard session.lifecycle.status == .active else { return nil }
       session.markDelivered(at: now)
       try session.update(in: db)
-      try db.execute("DELETE FROM console_ask WHERE key_hash = $1", ConsoleAccess.hash(ask))
+      try db.execute("DELETE FROM console_ask WHERE key_hash = $1", ConsoleAccess.hash(request))
       try db.execute(
         """
         INSERT INTO console_visit (key_hash, form_token, administrator, session, expires_at, used_at, address)
@@ -46,14 +46,16 @@ extension StorageEngine {
   }
 }
 
-extension ConsoleAsk {
-  fileprivate static func find(_ key: Secret, at now: UnixTime, in db: some StorageWork) throws -> ConsoleAsk? {
+extension ConsoleSignInRequest {
+  fileprivate static func find(_ key: Secret, at now: UnixTime, in db: some StorageTransaction) throws
+    -> ConsoleSignInRequest?
+  {
     let row = try db.first(
       "SELECT * FROM console_ask WHERE key_hash = $1 AND expires_at > $2", ConsoleAccess.hash(key),
       now.milliseconds)
     return try row.map { row in
       let end = try UnixTime(milliseconds: row.get("expires_at"))
-      return ConsoleAsk(
+      return ConsoleSignInRequest(
         key: key, session: try row.get("session"), matchCode: Secret(try row.get("match_code")),
         askedAt: end.advanced(seconds: -lifetime))
     }
@@ -62,7 +64,7 @@ extension ConsoleAsk {
 
 extension ConsoleVisit {
   /// Nil unless the session that a phone approved is active, and its user is an administrator.
-  static func ofAdministrator(_ key: Secret, at now: UnixTime, in db: some StorageWork) throws -> ConsoleVisit? {
+  static func ofAdministrator(_ key: Secret, at now: UnixTime, in db: some StorageTransaction) throws -> ConsoleVisit? {
     let row = try db.first(
       """
       SELECT console_visit.*, administrator.role FROM console_visit

@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 extension Denials {
   /// The denials that were not lifted since, newest first.
-  static func recent(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Denial] {
+  static func recent(of user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> [Denial] {
     try db.all(
       """
       SELECT source, credential, context, ended_at FROM session

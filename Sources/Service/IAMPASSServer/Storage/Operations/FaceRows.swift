@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 extension Phone {
-  static func keepFace(_ isOffered: Bool, of id: String, at now: UnixTime, in db: some StorageWork) throws {
+  static func keepFace(_ isOffered: Bool, of id: String, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO face (phone, is_offered, changed_at) VALUES ($1, $2, $3)

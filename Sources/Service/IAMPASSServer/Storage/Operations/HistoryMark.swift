@@ -6,7 +6,7 @@ import IAMPASSProtocol
 /// without this program, or a virtual machine that was reset, also has a lower counter.
 enum HistoryMark {
   /// The present mark, as the database's triggers have counted.
-  static func current(in db: some StorageWork) throws -> ServiceMark {
+  static func current(in db: some StorageTransaction) throws -> ServiceMark {
     guard let row = try db.first("SELECT epoch, counter FROM service_mark") else {
       throw DamagedRow(column: "epoch")
     }

@@ -1,5 +1,5 @@
 extension HostBoot {
-  static func newest(of credential: String, in db: some StorageWork) throws -> SignedBoot? {
+  static func newest(of credential: String, in db: some StorageTransaction) throws -> SignedBoot? {
     try db.first(
       "SELECT boot_id, signed_at FROM host_boot WHERE credential = $1 ORDER BY number DESC LIMIT 1", credential
     ).map { try SignedBoot(id: $0.get("boot_id"), signedAt: $0.get("signed_at")) }
@@ -7,12 +7,12 @@ extension HostBoot {
 
   /// Notes that the credential is used in this boot. Sessions of clients that do not name their boot stay.
   static func note(
-    _ boot: SignedBoot, of credential: String, at now: UnixTime, in db: some StorageWork
+    _ boot: SignedBoot, of credential: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> Finding {
     if let current = try newest(of: credential, in: db) {
       if current.id == boot.id {
         // Most starts are of the same boot as the last one, and need no further question.
-        try db.executeUnasked(
+        try db.executeKeepingPrefetched(
           "UPDATE host_boot SET signed_at = greatest(signed_at, $1) WHERE credential = $2 AND boot_id = $3",
           boot.signedAt, credential, boot.id)
         return .isCurrent

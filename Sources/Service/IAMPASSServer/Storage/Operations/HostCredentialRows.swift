@@ -9,18 +9,20 @@ extension HostCredential {
       group: row.get("computer_group"))
   }
 
-  static func find(_ id: String, in db: some StorageWork) throws -> HostCredential? {
+  static func find(_ id: String, in db: some StorageTransaction) throws -> HostCredential? {
     try db.first("SELECT * FROM host_credential WHERE id = $1", id).map(HostCredential.init(row:))
   }
 
   /// The usable credential of this name.
-  static func usable(named name: String, of application: String, in db: some StorageWork) throws -> HostCredential? {
+  static func usable(named name: String, of application: String, in db: some StorageTransaction) throws
+    -> HostCredential?
+  {
     let sql: StaticString = "SELECT * FROM host_credential WHERE application = $1 AND name = $2 AND revoked_at IS NULL"
     return try db.first(sql, application, name).map(HostCredential.init(row:))
   }
 
   /// Whether a usable credential has this name, or shows it on phones as its host. Upper and lower case are equal.
-  static func isTaken(_ name: String, of application: String, in db: some StorageWork) throws -> Bool {
+  static func isTaken(_ name: String, of application: String, in db: some StorageTransaction) throws -> Bool {
     // This compares ASCII, whatever the database's language: host names have no dotless i.
     try db.has(
       """
@@ -29,13 +31,13 @@ extension HostCredential {
       """, application, name)
   }
 
-  static func all(of application: String, in db: some StorageWork) throws -> [HostCredential] {
+  static func all(of application: String, in db: some StorageTransaction) throws -> [HostCredential] {
     let sql: StaticString =
       "SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at"
     return try db.all(sql, application).map(HostCredential.init(row:))
   }
 
-  func insert(in db: some StorageWork) throws {
+  func insert(in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
@@ -45,14 +47,14 @@ extension HostCredential {
   }
 
   /// Notes the use, unless that was recently done.
-  static func use(_ id: String, at now: UnixTime, in db: some StorageWork) throws {
+  static func use(_ id: String, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       "UPDATE host_credential SET last_used_at = $1 WHERE id = $2 AND coalesce(last_used_at, 0) <= $3",
       now.milliseconds, id, now.milliseconds - useInterval * 1_000)
   }
 
   /// False if another usable credential has that name.
-  func rename(_ name: String, in db: some StorageWork) throws -> Bool {
+  func rename(_ name: String, in db: some StorageTransaction) throws -> Bool {
     if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
     try db.execute("UPDATE host_credential SET name = $1 WHERE id = $2", name, id)
     return true
@@ -61,7 +63,7 @@ extension HostCredential {
   /// Revokes the credential. Its unanswered requests are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
-  func revoke(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
+  func revoke(at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
     try db.execute(
       "UPDATE host_credential SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now.milliseconds, id)
     return try Session.closeUnanswered(
@@ -73,7 +75,7 @@ extension Application {
   /// Replaces the secret. Unanswered requests with the old secret are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
-  func renew(_ secret: Secret, at now: UnixTime, in db: some StorageWork) throws -> [Session] {
+  func renew(_ secret: Secret, at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
     try db.execute("UPDATE application SET secret = $1 WHERE id = $2", secret.exposedValue, id)
     return try Session.closeUnanswered(
       "SELECT * FROM session WHERE ended_at IS NULL AND credential IS NULL AND application = $1", id, at: now, in: db)
@@ -82,7 +84,7 @@ extension Application {
 
 extension Session {
   fileprivate static func closeUnanswered(
-    _ sql: StaticString, _ id: String, at now: UnixTime, in db: some StorageWork
+    _ sql: StaticString, _ id: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     var closed: [Session] = []
     for var session in try db.all(sql, id).map(Session.init(row:)) {

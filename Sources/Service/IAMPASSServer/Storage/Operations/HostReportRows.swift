@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func note(_ reports: [HostReport]) async throws {
-    try await note { db in
+  func record(_ reports: [HostReport]) async throws {
+    try await writeWithoutSync { db in
       // All servers use the same order, so that two of them do not deadlock.
       for report in reports.sorted(by: { $0.credential < $1.credential }) {
         // The credential may have been deleted meanwhile.

@@ -1,20 +1,20 @@
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func stock() async throws -> StorageStock { try await glance { try StorageStock(in: $0) } }
+  func stock() async throws -> StorageStock { try await readOnce { try StorageStock(in: $0) } }
 
-  func answer() async throws { try await glance { _ = try $0.has("SELECT id FROM application LIMIT 1") } }
+  func answer() async throws { try await readOnce { _ = try $0.has("SELECT id FROM application LIMIT 1") } }
 }
 
 extension StorageEngine {
-  /// When the nonces were spent that may be forgotten: before this moment, in milliseconds. Nil if there are none, so
+  /// When the nonces were used that may be forgotten: before this moment, in milliseconds. Nil if there are none, so
   /// that nobody who signs a request waits for nothing.
   func endOfOldNonces(at now: UnixTime, wall: UnixTime) async throws -> Int64? {
-    try await glance { try SpentNonces.endOfOld(at: now, wall: wall, in: $0) }
+    try await readOnce { try UsedNonces.endOfOld(at: now, wall: wall, in: $0) }
   }
 }
 
-extension StorageWork {
+extension StorageTransaction {
   /// Deletes a portion: see ``HousekeepingStore/forgetOld(_:at:wall:)``. Each engine deletes nonces and notes itself.
   ///
   /// - Returns: whether there may be more.

@@ -11,11 +11,11 @@ extension StoredJoinCode {
   }
 
   /// No other server makes a code, or decides by one, until this transaction ends: uses and names are counted.
-  fileprivate static func lockAll(in db: some StorageWork) throws {
+  fileprivate static func lockAll(in db: some StorageTransaction) throws {
     try db.lock("LOCK TABLE join_code IN SHARE ROW EXCLUSIVE MODE")
   }
 
-  fileprivate func used(in db: some StorageWork) throws -> Int64 {
+  fileprivate func used(in db: some StorageTransaction) throws -> Int64 {
     Int64(try db.all("SELECT id FROM joining WHERE code = $1", id).count)
   }
 }
@@ -30,7 +30,7 @@ extension Joining {
   }
 
   fileprivate static func isNameWaiting(
-    _ name: String, of application: String, at now: UnixTime, in db: some StorageWork
+    _ name: String, of application: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> Bool {
     try db.has(
       """
@@ -42,7 +42,7 @@ extension Joining {
 
   /// Makes the credential, and forgets its secret here.
   fileprivate static func settle(
-    _ id: String, _ credential: HostCredential, at now: UnixTime, in db: some StorageWork
+    _ id: String, _ credential: HostCredential, at now: UnixTime, in db: some StorageTransaction
   ) throws {
     try credential.insert(in: db)
     try db.execute(
@@ -133,26 +133,27 @@ extension StorageEngine {
     }
   }
 
-  func join(_ ask: JoinAsk, at now: UnixTime) async throws -> JoinVerdict {
+  func join(_ received: ReceivedJoinRequest, at now: UnixTime) async throws -> JoinVerdict {
     // Most asks change nothing, a stranger's among them: they get no turn to write.
-    let seen = try await read { db in try JoinFacts(ask, at: now, in: db) }
+    let seen = try await read { db in try JoinFacts(received, at: now, in: db) }
     if let verdict = seen.verdict(at: now) { return verdict }
     let (id, credential) = (try RandomValue.identifier(), try RandomValue.identifier())
     return try await write { db in
       try StoredJoinCode.lockAll(in: db)
-      let facts = try JoinFacts(ask, at: now, in: db)
+      let facts = try JoinFacts(received, at: now, in: db)
       if let verdict = facts.verdict(at: now) { return verdict }
       guard let code = facts.code else { return .refused(.unknownJoinCode) }
       try db.execute(
         """
         INSERT INTO joining (id, code, name, mark, secret, secret_digest, state, address, asked_at)
         VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $8)
-        """, id, code.id, ask.request.name, JoinCode.mark(of: ask.request.secret), ask.request.secret.exposedValue,
-        ask.secretDigest, ask.address, now.milliseconds)
+        """, id, code.id, received.request.name, JoinCode.mark(of: received.request.secret),
+        received.request.secret.exposedValue,
+        received.secretDigest, received.address, now.milliseconds)
       guard code.isUnattended else { return .waiting(id) }
       let made = HostCredential(
-        joining: ask.request.name, id: credential, of: code.application, group: code.group,
-        secret: ask.request.secret, at: now)
+        joining: received.request.name, id: credential, of: code.application, group: code.group,
+        secret: received.request.secret, at: now)
       try Joining.settle(id, made, at: now, in: db)
       return .joined(made, application: facts.application, code)
     }
@@ -184,12 +185,13 @@ extension StorageEngine {
 }
 
 extension JoinFacts {
-  fileprivate init(_ ask: JoinAsk, at now: UnixTime, in db: some StorageWork) throws {
-    let code = try db.first("SELECT * FROM join_code WHERE digest = $1", ask.codeDigest).map(StoredJoinCode.init(row:))
+  fileprivate init(_ received: ReceivedJoinRequest, at now: UnixTime, in db: some StorageTransaction) throws {
+    let code = try db.first("SELECT * FROM join_code WHERE digest = $1", received.codeDigest).map(
+      StoredJoinCode.init(row:))
     let row = try code.flatMap {
       try db.first(
-        "SELECT * FROM joining WHERE code = $1 AND name = $2 AND secret_digest = $3", $0.id, ask.request.name,
-        ask.secretDigest)
+        "SELECT * FROM joining WHERE code = $1 AND name = $2 AND secret_digest = $3", $0.id, received.request.name,
+        received.secretDigest)
     }
     let known = try row.map { row in
       let id: String? = try row.get("credential")
@@ -201,8 +203,8 @@ extension JoinFacts {
       code: code, application: try code.flatMap { try Application.find($0.application, in: db)?.name } ?? "",
       used: try code?.used(in: db) ?? 0, known: known,
       isNameTaken: try code.map {
-        try HostCredential.isTaken(ask.request.name, of: $0.application, in: db)
-          || Joining.isNameWaiting(ask.request.name, of: $0.application, at: now, in: db)
+        try HostCredential.isTaken(received.request.name, of: $0.application, in: db)
+          || Joining.isNameWaiting(received.request.name, of: $0.application, at: now, in: db)
       } ?? false)
   }
 }

@@ -11,13 +11,13 @@ extension Link {
     isUsed = try (row.get("used_at") as Int64?) != nil
   }
 
-  static func find(code: Secret, in db: some StorageWork) throws -> Link? {
+  static func find(code: Secret, in db: some StorageTransaction) throws -> Link? {
     try db.first("SELECT * FROM link WHERE code_hash = $1", hash(of: code))
       .map(Link.init(row:))
   }
 
   static func create(
-    _ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: some StorageWork
+    _ order: LinkOrder, user: Int64, displayName: String, at now: UnixTime, in db: some StorageTransaction
   ) throws {
     try db.execute(
       """
@@ -28,23 +28,23 @@ extension Link {
   }
 
   /// Revokes the user's unused links, so that a finder of a lost phone cannot use them.
-  static func revokeAll(of user: Int64, in db: some StorageWork) throws {
+  static func revokeAll(of user: Int64, in db: some StorageTransaction) throws {
     try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL", user)
   }
 
   /// As ``revokeAll(of:in:)``, but only links that replace a phone. A use of the others fails, because there is a
   /// phone.
-  static func revokeReplacing(of user: Int64, in db: some StorageWork) throws {
+  static func revokeReplacing(of user: Int64, in db: some StorageTransaction) throws {
     try db.execute("DELETE FROM link WHERE user_id = $1 AND used_at IS NULL AND replaces_phone <> 0", user)
   }
 
-  func markUsed(at now: UnixTime, in db: some StorageWork) throws {
+  func markUsed(at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute("UPDATE link SET used_at = $1 WHERE code_hash = $2", now.milliseconds, codeHash)
   }
 
   /// Deletes links a day after their end. Until then their refusal has a reason.
   /// - Returns: the number of deleted links.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     try db.change(
       """
       DELETE FROM link WHERE code_hash IN (SELECT code_hash FROM link WHERE expires_at < $1 ORDER BY expires_at LIMIT $2)

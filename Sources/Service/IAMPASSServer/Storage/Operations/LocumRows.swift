@@ -2,12 +2,12 @@ import IAMPASSProtocol
 
 extension User {
   /// Removes the user's locum.
-  static func takeLocum(of user: Int64, in db: some StorageWork) throws {
+  static func takeLocum(of user: Int64, in db: some StorageTransaction) throws {
     try db.execute("UPDATE app_user SET locum_phone = NULL WHERE id = $1", user)
   }
 
   /// The user of this Unix name on the application's list, or of this id.
-  static func named(_ name: String, application: String, in db: some StorageWork) throws -> User? {
+  static func named(_ name: String, application: String, in db: some StorageTransaction) throws -> User? {
     let listed = try db.first(
       "SELECT user_id FROM listed_user WHERE application = $1 AND name = $2 AND user_id IS NOT NULL", application, name)
     if let listed { return try find(listed.get("user_id") as Int64, application: application, in: db) }
@@ -15,7 +15,7 @@ extension User {
   }
 
   /// How often a locum was recently allowed for the user.
-  fileprivate func helped(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  fileprivate func helped(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     let row = try db.first(
       "SELECT count(*) AS helped FROM audit WHERE user_id = $1 AND event = 'locum allowed' AND noted_at > $2", id,
       now.advanced(seconds: -Locum.window).milliseconds)

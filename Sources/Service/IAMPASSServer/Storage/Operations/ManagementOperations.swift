@@ -74,7 +74,7 @@ extension StorageEngine {
 }
 
 extension NewPhone {
-  fileprivate func register(by link: Link, at now: UnixTime, in db: some StorageWork) throws -> RegisteredPhone {
+  fileprivate func register(by link: Link, at now: UnixTime, in db: some StorageTransaction) throws -> RegisteredPhone {
     var replaced: [String] = []
     var closed: [Session] = []
     if link.replacesPhone {
@@ -84,7 +84,7 @@ extension NewPhone {
     let name = Phone.freeName(name, among: try Phone.live(of: link.user, in: db))
     try Phone.register(self, named: name, by: link, at: now, in: db)
     try credential?.insert(phone: id, at: now, in: db)
-    if let way { try PushBook.keep(way, of: id, at: now, in: db) }
+    if let way { try PushTargets.keep(way, of: id, at: now, in: db) }
     try link.markUsed(at: now, in: db)
     // Otherwise an older link could replace this new phone.
     try Link.revokeReplacing(of: link.user, in: db)
@@ -95,7 +95,7 @@ extension NewPhone {
 }
 
 extension UserRecord {
-  fileprivate init(_ user: User, in db: some StorageWork) throws {
+  fileprivate init(_ user: User, in db: some StorageTransaction) throws {
     self.init(
       user: user,
       phones: try Phone.live(of: user.id, in: db).map { ($0, try VerifiedCredential.of(phone: $0.id, in: db)) })

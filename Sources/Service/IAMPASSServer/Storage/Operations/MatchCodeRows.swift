@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 extension MatchCodesInUse {
   /// The codes of ended sessions; the first to end comes first.
-  static func ended(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [Ended] {
+  static func ended(of user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> [Ended] {
     let sql: StaticString = """
       SELECT match_code, source, context, approved_at, ending FROM session
       WHERE user_id = $1 AND match_code IS NOT NULL AND ended_at > $2 ORDER BY ended_at, number

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 extension OverduePortion {
   /// Ends the next expired sessions.
   static func end(
-    at now: UnixTime, after place: OverduePlace?, limit: Int, in db: some StorageWork
+    at now: UnixTime, after place: OverdueCursor?, limit: Int, in db: some StorageTransaction
   ) throws -> OverduePortion {
     let rows = try rows(at: now, after: place, limit: limit, in: db)
     var portion = OverduePortion()
@@ -18,13 +18,13 @@ extension OverduePortion {
       portion.ended.append(session)
     }
     guard rows.count == limit, let last = rows.last else { return portion }
-    portion.next = OverduePlace(deadline: try last.get("deadline"), number: try last.get("place"))
+    portion.next = OverdueCursor(deadline: try last.get("deadline"), number: try last.get("place"))
     return portion
   }
 
-  private static func rows<Work: StorageWork>(
-    at now: UnixTime, after place: OverduePlace?, limit: Int, in db: Work
-  ) throws -> [Work.Row] {
+  private static func rows<Transaction: StorageTransaction>(
+    at now: UnixTime, after place: OverdueCursor?, limit: Int, in db: Transaction
+  ) throws -> [Transaction.Row] {
     try db.all(question, now.milliseconds, place?.deadline ?? .min, place?.number ?? .min, limit)
   }
 

@@ -7,12 +7,12 @@ extension VerifiedCredential {
   }
 
   /// The phone's credential; nil if it has none.
-  static func of(phone: String, in db: some StorageWork) throws -> VerifiedCredential? {
+  static func of(phone: String, in db: some StorageTransaction) throws -> VerifiedCredential? {
     try db.first("SELECT * FROM phone_credential WHERE phone = $1", phone).map(VerifiedCredential.init(row:))
   }
 
   /// Stores it as the phone's credential, in place of an earlier one.
-  func insert(phone: String, at now: UnixTime, in db: some StorageWork) throws {
+  func insert(phone: String, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO phone_credential (phone, credential, public_key, counter, added_at)
@@ -23,14 +23,14 @@ extension VerifiedCredential {
   }
 
   /// Stores the authenticator's signature counter.
-  static func advance(phone: String, to counter: UInt32, in db: some StorageWork) throws {
+  static func advance(phone: String, to counter: UInt32, in db: some StorageTransaction) throws {
     try db.execute("UPDATE phone_credential SET counter = $1 WHERE phone = $2", counter, phone)
   }
 }
 
 extension KeptAnswer {
   /// Stores the answer under the session's id, which stays valid after the session is deleted.
-  func insert(at now: UnixTime, in db: some StorageWork) throws {
+  func insert(at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO answer (session, phone, public_key, statement, signature, context, assertion, credential_key,
@@ -42,7 +42,7 @@ extension KeptAnswer {
   }
 
   /// The phone's answer to a session as sent, which a computer can verify by itself.
-  static func approval(of session: String, in db: some StorageWork) throws -> JSON {
+  static func approval(of session: String, in db: some StorageTransaction) throws -> JSON {
     let sql: StaticString = "SELECT phone, statement, signature, assertion FROM answer WHERE session = $1"
     guard let row = try db.first(sql, session) else { throw DamagedRow(column: "answer") }
     func parsed(_ text: String) throws -> JSON { try JSON(parsing: Array(text.utf8)) }
@@ -53,7 +53,7 @@ extension KeptAnswer {
   }
 
   /// - Returns: the number of deleted answers.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     try db.change(
       """
       DELETE FROM answer WHERE session IN (SELECT session FROM answer WHERE answered_at < $1 ORDER BY answered_at LIMIT $2)

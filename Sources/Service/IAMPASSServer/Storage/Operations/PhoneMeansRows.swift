@@ -22,7 +22,7 @@ struct PhoneMeans {
     rings = try row.get("rings")
   }
 
-  static func find(_ phone: String, in db: some StorageWork) throws -> PhoneMeans? {
+  static func find(_ phone: String, in db: some StorageTransaction) throws -> PhoneMeans? {
     try db.first(
       """
       SELECT (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
@@ -38,7 +38,7 @@ struct PhoneMeans {
   }
 
   /// The means of the user's live phones, by the phones' ids.
-  static func ofLive(_ user: Int64, in db: some StorageWork) throws -> [String: PhoneMeans] {
+  static func ofLive(_ user: Int64, in db: some StorageTransaction) throws -> [String: PhoneMeans] {
     let rows = try db.all(
       """
       SELECT phone.id, (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,

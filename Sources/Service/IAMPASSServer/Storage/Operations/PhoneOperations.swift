@@ -2,25 +2,25 @@ import DeviceProtocol
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func phone(_ id: String) async throws -> Phone? { try await glance { try Phone.find(id, in: $0) } }
+  func phone(_ id: String) async throws -> Phone? { try await readOnce { try Phone.find(id, in: $0) } }
 
-  func markPage(of phone: String) async throws { try await note { try Phone.markPage(phone, in: $0) } }
+  func markPage(of phone: String) async throws { try await writeWithoutSync { try Phone.markPage(phone, in: $0) } }
 
-  func noteLook(of phone: ActingPhone, at now: UnixTime) async throws {
-    try await note { db in
+  func notePageView(of phone: ActingPhone, at now: UnixTime) async throws {
+    try await writeWithoutSync { db in
       guard try phone.isLive(in: db) else { return }
-      try Phone.noteLook(phone.id, at: now, in: db)
+      try Phone.notePageView(phone.id, at: now, in: db)
     }
   }
 
   func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests? {
     try await read { db in
-      try db.ahead { db in
+      try db.prefetch { db in
         _ = try Phone.live(of: phone.user, in: db)
         _ = try Session.unended(of: phone.user, in: db)
         _ = try Session.unended(forLocum: phone.id, in: db)
         _ = try VerifiedCredential.of(phone: phone.id, in: db)
-        _ = try Training.required(of: phone.id, in: db)
+        _ = try MissingMethods.required(of: phone.id, in: db)
         _ = try CodeUse.shown(to: phone.user, at: now, in: db)
       }
       let phones = try Phone.live(of: phone.user, in: db)
@@ -28,7 +28,7 @@ extension StorageEngine {
       return PhoneRequests(
         unended: try Session.unended(of: phone.user, in: db) + Session.unended(forLocum: phone.id, in: db),
         credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
-        training: try Training.required(of: phone.id, in: db),
+        missingMethods: try MissingMethods.required(of: phone.id, in: db),
         codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
         elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [])
     }
@@ -36,12 +36,12 @@ extension StorageEngine {
 
   func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount {
     try await read { db in
-      try db.ahead { db in
+      try db.prefetch { db in
         _ = try Application.name(of: phone.user, in: db)
         _ = try Session.unended(of: phone.user, in: db)
         _ = try PhoneMeans.find(phone.id, in: db)
         _ = try ApplicationSettings.ofUser(phone.user, in: db)
-        _ = try Training.required(of: phone.id, in: db)
+        _ = try MissingMethods.required(of: phone.id, in: db)
         _ = try CodeUse.shown(to: phone.user, at: now, in: db)
         _ = try Phone.live(of: phone.user, in: db)
         _ = try Session.byLocums(of: phone.user, at: now, in: db)
@@ -50,7 +50,7 @@ extension StorageEngine {
         application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
         methods: try PhoneMeans.find(phone.id, in: db)?.methods ?? [.acceptance],
         walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
-        training: try Training.required(of: phone.id, in: db),
+        missingMethods: try MissingMethods.required(of: phone.id, in: db),
         codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
         phones: try Phone.live(of: phone.user, in: db),
         byLocums: try Session.byLocums(of: phone.user, at: now, in: db))
@@ -79,7 +79,7 @@ extension StorageEngine {
 
   func endSessions(_ ids: Set<String>, by phone: ActingPhone, at now: UnixTime) async throws -> EndByPhone {
     try await write { db in
-      try db.ahead { db in
+      try db.prefetch { db in
         _ = try phone.isLive(in: db)
         for id in ids { _ = try Session.find(id: id, in: db) }
       }
@@ -124,52 +124,54 @@ extension StorageEngine {
 
 // Push messages.
 extension StorageEngine {
-  func pushToken() async throws -> PushToken { try await read { try PushBook.token(in: $0) } }
+  func pushToken() async throws -> PushToken { try await read { try PushTargets.token(in: $0) } }
 
-  func bells(of user: Int64) async throws -> [PhoneBell] { try await read { try PushBook.bells(of: user, in: $0) } }
+  func pushTargets(of user: Int64) async throws -> [PushTarget] {
+    try await read { try PushTargets.pushTargets(of: user, in: $0) }
+  }
 
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
     try await write { db in
       guard try phone.isLive(in: db) else { return false }
-      try PushBook.keep(way, of: phone.id, at: now, in: db)
+      try PushTargets.keep(way, of: phone.id, at: now, in: db)
       return true
     }
   }
 
-  func forget(_ bell: PhoneBell) async throws { try await write { try PushBook.forget(bell, in: $0) } }
+  func forget(_ target: PushTarget) async throws { try await write { try PushTargets.forget(target, in: $0) } }
 }
 
 // Silence.
 extension StorageEngine {
   func wasSilent(_ phone: Phone, isAsking: Bool) async throws -> Bool? {
-    try await glance { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
+    try await readOnce { try PresenceBySilence.wasSilent(phone, isAsking: isAsking, in: $0) }
   }
 
-  func hear(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
-    let hear = { @Sendable (db: Work) in try PresenceBySilence.hear(phone, at: now, in: db) }
-    return try await wasSilent ? write(hear) : note(hear)
+  func markSeen(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session] {
+    let markSeen = { @Sendable (db: Transaction) in try PresenceBySilence.markSeen(phone, at: now, in: db) }
+    return try await wasSilent ? write(markSeen) : writeWithoutSync(markSeen)
   }
 
   func leaveForSilence(
-    since last: PresenceBySilence.Look?, at now: UnixTime
-  ) async throws -> (look: PresenceBySilence.Look, moved: [Session]) {
+    since last: PresenceBySilence.Check?, at now: UnixTime
+  ) async throws -> (check: PresenceBySilence.Check, moved: [Session]) {
     try await write { db in
-      let look = PresenceBySilence.Look(time: now, applications: try PresenceBySilence.applications(in: db))
-      try PresenceBySilence.beginToListen(look, since: last, in: db)
-      return (look, try PresenceBySilence.leave(at: now, in: db))
+      let check = PresenceBySilence.Check(time: now, applications: try PresenceBySilence.applications(in: db))
+      try PresenceBySilence.beginToListen(check, since: last, in: db)
+      return (check, try PresenceBySilence.leave(at: now, in: db))
     }
   }
 }
 
 extension ActingPhone {
-  func isLive(in db: some StorageWork) throws -> Bool {
+  func isLive(in db: some StorageTransaction) throws -> Bool {
     try db.has("SELECT 1 FROM phone WHERE id = $1 AND user_id = $2 AND cut_off_at IS NULL", id, user)
   }
 }
 
 extension AnswerElsewhere {
   static func found(
-    for phone: ActingPhone, among phones: [Phone], at now: UnixTime, in db: some StorageWork
+    for phone: ActingPhone, among phones: [Phone], at now: UnixTime, in db: some StorageTransaction
   ) throws -> [AnswerElsewhere] {
     let rows = try db.all(
       """
@@ -183,14 +185,14 @@ extension AnswerElsewhere {
 }
 
 extension PhoneFacts {
-  static func askAll(of phone: ActingPhone, in db: some StorageWork) throws {
+  static func askAll(of phone: ActingPhone, in db: some StorageTransaction) throws {
     _ = try phone.isLive(in: db)
     _ = try VerifiedCredential.of(phone: phone.id, in: db)
     _ = try PhoneMeans.find(phone.id, in: db)
   }
 
-  init(_ phone: ActingPhone, in db: some StorageWork) throws {
-    try db.ahead { try Self.askAll(of: phone, in: $0) }
+  init(_ phone: ActingPhone, in db: some StorageTransaction) throws {
+    try db.prefetch { try Self.askAll(of: phone, in: $0) }
     isLive = try phone.isLive(in: db)
     credential = try VerifiedCredential.of(phone: phone.id, in: db)
     let means = try PhoneMeans.find(phone.id, in: db)

@@ -16,12 +16,12 @@ extension Phone {
     lookedAt = try row.time("looked_at")
   }
 
-  static func find(_ id: String, in db: some StorageWork) throws -> Phone? {
+  static func find(_ id: String, in db: some StorageTransaction) throws -> Phone? {
     try db.first("SELECT * FROM phone WHERE id = $1", id).map(Phone.init(row:))
   }
 
   /// The user's live phones, oldest first.
-  static func live(of user: Int64, in db: some StorageWork) throws -> [Phone] {
+  static func live(of user: Int64, in db: some StorageTransaction) throws -> [Phone] {
     try db.all(
       "SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
     ).map(Phone.init(row:))
@@ -29,7 +29,7 @@ extension Phone {
 
   /// Registers a phone.
   static func register(
-    _ phone: NewPhone, named name: String, by link: Link, at now: UnixTime, in db: some StorageWork
+    _ phone: NewPhone, named name: String, by link: Link, at now: UnixTime, in db: some StorageTransaction
   ) throws {
     try db.execute(
       """
@@ -40,7 +40,7 @@ extension Phone {
   }
 
   /// The user's name on their phone: the live phone's, or the one of the latest link or phone.
-  static func displayName(of user: Int64, in db: some StorageWork) throws -> String? {
+  static func displayName(of user: Int64, in db: some StorageTransaction) throws -> String? {
     if let phone = try live(of: user, in: db).first { return phone.displayName }
     let link: StaticString = "SELECT display_name FROM link WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
     let phone: StaticString = "SELECT display_name FROM phone WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
@@ -51,7 +51,7 @@ extension Phone {
   /// Revokes the user's phones, all or the one with this id. Returns the ids of those that were live.
   @discardableResult
   static func cutOff(
-    user: Int64, phone id: String? = nil, at now: UnixTime, in db: some StorageWork
+    user: Int64, phone id: String? = nil, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [String] {
     let meant = try live(of: user, in: db).map(\.id).filter { id == nil || $0 == id }
     for phone in meant {
@@ -61,7 +61,7 @@ extension Phone {
   }
 
   /// Revokes all phones of these users.
-  static func cutOff(ofAny users: [Int64], at now: UnixTime, in db: some StorageWork) throws {
+  static func cutOff(ofAny users: [Int64], at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       """
       UPDATE phone SET cut_off_at = $1
@@ -69,21 +69,21 @@ extension Phone {
       """, now.milliseconds, users)
   }
 
-  static func markPage(_ id: String, in db: some StorageWork) throws {
+  static func markPage(_ id: String, in db: some StorageTransaction) throws {
     try db.execute("UPDATE phone SET has_page = 1 WHERE id = $1", id)
   }
 
   /// Notes a look at the page. A late note does not replace a newer one.
-  static func noteLook(_ id: String, at now: UnixTime, in db: some StorageWork) throws {
+  static func notePageView(_ id: String, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       "UPDATE phone SET looked_at = greatest(coalesce(looked_at, 0), $1) WHERE id = $2", now.milliseconds, id)
   }
 
-  static func setPinMAC(_ pinMAC: String?, of id: String, in db: some StorageWork) throws {
+  static func setPinMAC(_ pinMAC: String?, of id: String, in db: some StorageTransaction) throws {
     try db.execute("UPDATE phone SET pin_mac = $1 WHERE id = $2", pinMAC, id)
   }
 
-  static func set(_ presence: Presence, of id: String, in db: some StorageWork) throws {
+  static func set(_ presence: Presence, of id: String, in db: some StorageTransaction) throws {
     try db.execute("UPDATE phone SET presence = $1 WHERE id = $2", presence.rawValue, id)
   }
 }

@@ -1,5 +1,5 @@
 extension RequestBlocks {
-  static func of(_ user: Int64, at now: UnixTime, in db: some StorageWork) throws -> RequestBlocks {
+  static func of(_ user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> RequestBlocks {
     let reported = try db.first(
       "SELECT count(*) AS reported FROM source_block WHERE user_id = $1 AND until > $2", user, now.milliseconds)
     return RequestBlocks(
@@ -8,7 +8,8 @@ extension RequestBlocks {
   }
 
   /// - Returns: the lifted blocks. Nothing is stored if there were none.
-  fileprivate static func lift(of user: User, at now: UnixTime, in db: some StorageWork) throws -> RequestBlocks {
+  fileprivate static func lift(of user: User, at now: UnixTime, in db: some StorageTransaction) throws -> RequestBlocks
+  {
     let blocks = try of(user.id, at: now, in: db)
     guard !blocks.isEmpty else { return blocks }
     try db.execute("DELETE FROM source_block WHERE user_id = $1", user.id)

@@ -2,28 +2,32 @@ import DeviceProtocol
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func session(_ id: String) async throws -> Session? { try await glance { try Session.find(id: id, in: $0) } }
+  func session(_ id: String) async throws -> Session? { try await readOnce { try Session.find(id: id, in: $0) } }
 
-  func toldSession(_ id: String) async throws -> ToldSession? {
-    try await read { db in try Session.find(id: id, in: db).map { try ToldSession($0, in: db) } }
+  func sessionView(_ id: String) async throws -> SessionView? {
+    try await read { db in try Session.find(id: id, in: db).map { try SessionView($0, in: db) } }
   }
 
   func start(
-    _ ask: StartAsk, at now: UnixTime,
+    _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {
     try await write { db in
-      try db.ahead { try StartRecord.askFirst(of: ask, in: $0) }
-      let boot = try HostBoot.note(of: ask, at: now, in: db)
-      let decision = try decide(StartRecord(of: ask, at: now, in: db))
-      return SessionStart(boot: boot, outcome: try Session.store(decision, ask, at: now, in: db))
+      try db.prefetch { try StartRecord.askFirst(of: request, in: $0) }
+      let boot = try HostBoot.note(of: request, at: now, in: db)
+      let decision = try decide(StartRecord(of: request, at: now, in: db))
+      return SessionStart(boot: boot, outcome: try Session.store(decision, request, at: now, in: db))
     }
   }
 
-  func note(_ use: CodeUse, of name: String, by starter: Starter, at now: UnixTime) async throws -> NotedUse {
+  func record(_ use: CodeUse, of name: String, by signInClient: SignInClient, at now: UnixTime) async throws
+    -> CodeUseOutcome
+  {
     try await write { db in
-      guard try starter.isUsable(in: db) else { return .credentialRevoked }
-      guard let user = try User.find(name, application: starter.application.id, in: db) else { return .unknownUser }
+      guard try signInClient.isUsable(in: db) else { return .credentialRevoked }
+      guard let user = try User.find(name, application: signInClient.application.id, in: db) else {
+        return .unknownUser
+      }
       return .noted(try use.keep(user: user.id, at: now, in: db), user: user.id)
     }
   }
@@ -33,7 +37,7 @@ extension StorageEngine {
     deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
   ) async throws -> Result<Session, Refusal> {
     try await write { db in
-      try db.ahead { db in
+      try db.prefetch { db in
         _ = try Session.find(id: id, in: db)
         try PhoneFacts.askAll(of: phone, in: db)
       }
@@ -49,14 +53,14 @@ extension StorageEngine {
 
   func changeSession(
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
-  ) async throws -> (told: ToldSession, isChanged: Bool)? {
+  ) async throws -> (view: SessionView, isChanged: Bool)? {
     try await write { db in
       guard var session = try Session.find(id: id, in: db) else { return nil }
       let isChanged = try step(&session)
       // This does not read the changed data, and so cannot lose an answer.
-      let told = try ToldSession(session, in: db)
+      let view = try SessionView(session, in: db)
       if isChanged { try session.update(in: db) }
-      return (told, isChanged)
+      return (view, isChanged)
     }
   }
 
@@ -66,7 +70,7 @@ extension StorageEngine {
     try await write { db in try Session.change(Session.unended(of: user, in: db), by: step, in: db) }
   }
 
-  func endOverdue(at now: UnixTime, after place: OverduePlace?, limit: Int) async throws -> OverduePortion {
+  func endOverdue(at now: UnixTime, after place: OverdueCursor?, limit: Int) async throws -> OverduePortion {
     try await write { try OverduePortion.end(at: now, after: place, limit: limit, in: $0) }
   }
 }
@@ -82,10 +86,10 @@ extension ServiceEngine {
   }
 }
 
-extension ToldSession {
-  convenience init(_ session: Session, in db: some StorageWork) throws {
+extension SessionView {
+  convenience init(_ session: Session, in db: some StorageTransaction) throws {
     let user = session.showsToken ? session.user : nil
-    try db.ahead { db in
+    try db.prefetch { db in
       if let user { _ = try User.find(user, application: session.application, in: db) }
       if session.showsApproval { _ = try KeptAnswer.approval(of: session.id, in: db) }
     }
@@ -98,7 +102,7 @@ extension ToldSession {
 extension Session {
   /// Stores the sessions that `step` changes, and returns them.
   static func change(
-    _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: some StorageWork
+    _ sessions: [Session], by step: (inout Session) throws -> Bool, in db: some StorageTransaction
   ) throws -> [Session] {
     var changed: [Session] = []
     for var session in sessions where try step(&session) {
@@ -109,18 +113,18 @@ extension Session {
   }
 
   fileprivate static func store(
-    _ decision: StartPolicy.Decision, _ ask: StartAsk, at now: UnixTime, in db: some StorageWork
+    _ decision: StartPolicy.Decision, _ request: SessionStartRequest, at now: UnixTime, in db: some StorageTransaction
   ) throws -> SessionStart.Outcome {
     switch decision {
     case .refuse(let obstacle):
       if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
-      if case .untrained(let trainings, _) = obstacle {
-        for training in trainings { try training.note(at: now, in: db) }
+      if case .missingMethods(let missing, _) = obstacle {
+        for methods in missing { try methods.note(at: now, in: db) }
       }
       return .not(obstacle)
     case .goOn(let session, let isRung): return .begun(session, isRung: isRung)
     case .start(let terms):
-      let session = try Session(ask, terms, at: now)
+      let session = try Session(request, terms, at: now)
       try session.insert(in: db)
       if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
       return .started(session, isRung: terms.isRung)
@@ -129,7 +133,7 @@ extension Session {
 }
 
 extension TakenAnswer {
-  fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: some StorageWork) throws {
+  fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
     if let counter { try VerifiedCredential.advance(phone: phone.id, to: counter, in: db) }
     try session.update(in: db)
     try kept.insert(at: now, in: db)
@@ -140,8 +144,12 @@ extension TakenAnswer {
 extension HostBoot {
   /// Ends the sessions that this computer opened before its restart. Several computers may use an application's own
   /// credential: with that credential, each of them ends its own sessions.
-  fileprivate static func note(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws -> Finding? {
-    guard let boot = ask.boot, let credential = ask.starter.credential, try ask.starter.isUsable(in: db) else {
+  fileprivate static func note(of request: SessionStartRequest, at now: UnixTime, in db: some StorageTransaction) throws
+    -> Finding?
+  {
+    guard let boot = request.boot, let credential = request.signInClient.credential,
+      try request.signInClient.isUsable(in: db)
+    else {
       return nil
     }
     return try note(boot, of: credential.id, at: now, in: db)
@@ -150,67 +158,71 @@ extension HostBoot {
 
 extension StartRecord {
   /// Asks all questions that are known before the first answer.
-  fileprivate static func askFirst(of ask: StartAsk, in db: some StorageWork) throws {
-    _ = try ask.starter.isUsable(in: db)
-    if ask.boot != nil, let credential = ask.starter.credential { _ = try HostBoot.newest(of: credential.id, in: db) }
-    try askForUser(of: ask, in: db)
+  fileprivate static func askFirst(of request: SessionStartRequest, in db: some StorageTransaction) throws {
+    _ = try request.signInClient.isUsable(in: db)
+    if request.boot != nil, let credential = request.signInClient.credential {
+      _ = try HostBoot.newest(of: credential.id, in: db)
+    }
+    try askForUser(of: request, in: db)
   }
 
   /// What names the user, and who asks: a host credential, which may be a copy's, or the application by itself.
-  private static func askForUser(of ask: StartAsk, in db: some StorageWork) throws {
-    _ = try ask.starter.isUsable(in: db)
-    _ = try ApplicationSettings.of(ask.starter.application.id, in: db)
-    _ = try User.find(ask.user, application: ask.starter.application.id, in: db)
-    if let session = ask.session { _ = try Session.find(id: session, in: db) }
+  private static func askForUser(of request: SessionStartRequest, in db: some StorageTransaction) throws {
+    _ = try request.signInClient.isUsable(in: db)
+    _ = try ApplicationSettings.of(request.signInClient.application.id, in: db)
+    _ = try User.find(request.user, application: request.signInClient.application.id, in: db)
+    if let session = request.session { _ = try Session.find(id: session, in: db) }
   }
 
-  fileprivate init(of ask: StartAsk, at now: UnixTime, in db: some StorageWork) throws {
-    try db.ahead { try Self.askForUser(of: ask, in: $0) }
+  fileprivate init(of request: SessionStartRequest, at now: UnixTime, in db: some StorageTransaction) throws {
+    try db.prefetch { try Self.askForUser(of: request, in: $0) }
     // Read again: it may have been revoked since its signature was checked.
-    let isStarterUsable = try ask.starter.isUsable(in: db)
-    let settings = try ApplicationSettings.of(ask.starter.application.id, in: db)
-    self.isStarterUsable = isStarterUsable
+    let isClientUsable = try request.signInClient.isUsable(in: db)
+    let settings = try ApplicationSettings.of(request.signInClient.application.id, in: db)
+    self.isClientUsable = isClientUsable
     self.settings = settings
-    let credential = settings.holdsClones ? ask.starter.credential?.id : nil
-    let readsCodes = ask.showsCode(under: settings)
-    try db.ahead { db in
-      if let credential { _ = try HostMark.isForked(credential, in: db) }
+    let credential = settings.holdsClones ? request.signInClient.credential?.id : nil
+    let readsCodes = request.showsCode(under: settings)
+    try db.prefetch { db in
+      if let credential { _ = try CloneDetector.isForked(credential, in: db) }
       // This is already answered. The question was not needed if the computer is refused, which is rare.
-      let user = try User.find(ask.user, application: ask.starter.application.id, in: db)
-      if let user { try AskedUser.askAll(of: user, ask, readsCodes: readsCodes, now, db) }
+      let user = try User.find(request.user, application: request.signInClient.application.id, in: db)
+      if let user { try AskedUser.askAll(of: user, request, readsCodes: readsCodes, now, db) }
     }
-    isComputerHeld = try credential.map { try HostMark.isForked($0, in: db) } ?? false
-    guard isStarterUsable, !settings.isDisabled, !isComputerHeld else {
+    isComputerHeld = try credential.map { try CloneDetector.isForked($0, in: db) } ?? false
+    guard isClientUsable, !settings.isDisabled, !isComputerHeld else {
       user = nil
       return
     }
-    let found = try User.find(ask.user, application: ask.starter.application.id, in: db)
-    user = try found.map { try AskedUser($0, ask, readsCodes: readsCodes, now, db) }
-    begun = try ask.session.flatMap { try Session.find(id: $0, in: db) }
+    let found = try User.find(request.user, application: request.signInClient.application.id, in: db)
+    user = try found.map { try AskedUser($0, request, readsCodes: readsCodes, now, db) }
+    begun = try request.session.flatMap { try Session.find(id: $0, in: db) }
   }
 }
 
 extension StartFacts.AskedPhone {
   fileprivate init(_ phone: Phone, _ means: PhoneMeans) {
     self.init(
-      id: phone.id, methods: means.methods, addable: Training.addable(mayVouchForFace: means.mayVouchForFace),
+      id: phone.id, methods: means.methods, addable: MissingMethods.addable(mayVouchForFace: means.mayVouchForFace),
       isRung: !phone.hasPage || means.rings)
   }
 }
 
 extension StartRecord.AskedUser {
   fileprivate static func askAll(
-    of user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: some StorageWork
+    of user: User, _ request: SessionStartRequest, readsCodes: Bool, _ now: UnixTime, _ db: some StorageTransaction
   ) throws {
     _ = try Phone.live(of: user.id, in: db)
     _ = try PhoneMeans.ofLive(user.id, in: db)
-    _ = try SourceBlock.isSet(user: user.id, source: ask.source.text, at: now, in: db)
+    _ = try SourceBlock.isSet(user: user.id, source: request.source.text, at: now, in: db)
     _ = try Denials.recent(of: user.id, at: now, in: db)
     _ = try Session.unended(of: user.id, in: db)
     if readsCodes { _ = try MatchCodesInUse.ended(of: user.id, at: now, in: db) }
   }
 
-  fileprivate init(_ user: User, _ ask: StartAsk, readsCodes: Bool, _ now: UnixTime, _ db: some StorageWork) throws {
+  fileprivate init(
+    _ user: User, _ request: SessionStartRequest, readsCodes: Bool, _ now: UnixTime, _ db: some StorageTransaction
+  ) throws {
     let id = user.id
     self.id = id
     let means = try PhoneMeans.ofLive(id, in: db)
@@ -218,14 +230,14 @@ extension StartRecord.AskedUser {
       guard let means = means[phone.id] else { throw DamagedRow(column: "phone") }
       return StartFacts.AskedPhone(phone, means)
     }
-    locum = try user.usableLocum(for: ask, at: now).flatMap { locum -> (Locum, phone: StartFacts.AskedPhone)? in
+    locum = try user.usableLocum(for: request, at: now).flatMap { locum -> (Locum, phone: StartFacts.AskedPhone)? in
       let phone = try Phone.find(locum.phone, in: db)
       guard let phone, !phone.isCutOff, phone.user == locum.user,
         let means = try PhoneMeans.ofLive(locum.user, in: db)[phone.id]
       else { return nil }
       return (locum, StartFacts.AskedPhone(phone, means))
     }
-    isSourceBlocked = try SourceBlock.isSet(user: id, source: ask.source.text, at: now, in: db)
+    isSourceBlocked = try SourceBlock.isSet(user: id, source: request.source.text, at: now, in: db)
     denials = try Denials.recent(of: id, at: now, in: db)
     unended = try Session.unended(of: id, in: db)
     endedCodes = readsCodes ? try MatchCodesInUse.ended(of: id, at: now, in: db) : []

@@ -51,18 +51,18 @@ extension SessionLifecycle {
 }
 
 extension Session {
-  static func find(id: String, in db: some StorageWork) throws -> Session? {
+  static func find(id: String, in db: some StorageTransaction) throws -> Session? {
     try db.first("SELECT * FROM session WHERE id = $1", id).map(Session.init(row:))
   }
 
   /// The user's sessions that had not ended when they were last stored, oldest first.
-  static func unended(of user: Int64, in db: some StorageWork) throws -> [Session] {
+  static func unended(of user: Int64, in db: some StorageTransaction) throws -> [Session] {
     try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
       .map(Session.init(row:))
   }
 
   /// As ``unended(of:in:)``, for all of these users.
-  static func unended(ofAny users: [Int64], in db: some StorageWork) throws -> [Session] {
+  static func unended(ofAny users: [Int64], in db: some StorageTransaction) throws -> [Session] {
     try db.all(
       """
       SELECT * FROM session
@@ -73,7 +73,7 @@ extension Session {
   }
 
   /// The sessions of other users that a phone may answer as a locum, oldest first.
-  static func unended(forLocum phone: String, in db: some StorageWork) throws -> [Session] {
+  static func unended(forLocum phone: String, in db: some StorageTransaction) throws -> [Session] {
     try db.all(
       "SELECT * FROM session WHERE locum_phone = $1 AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
       phone
@@ -81,7 +81,7 @@ extension Session {
   }
 
   /// Requests that locums recently approved for the user, oldest first.
-  static func byLocums(of user: Int64, at now: UnixTime, in db: some StorageWork) throws -> [LocumApproval] {
+  static func byLocums(of user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> [LocumApproval] {
     let start = now.advanced(seconds: -Locum.shownTime).milliseconds
     return try db.all(
       "SELECT * FROM session WHERE user_id = $1 AND locum_phone IS NOT NULL AND started_at > $2 ORDER BY started_at",
@@ -89,7 +89,7 @@ extension Session {
     ).map(Session.init(row:)).compactMap(LocumApproval.init)
   }
 
-  func insert(in db: some StorageWork) throws {
+  func insert(in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO session (id, token, secret, application, user_id, source, context, answer_nonce, status, started_at,
@@ -105,12 +105,12 @@ extension Session {
   }
 
   /// Counts another request of its source that came while this one was open.
-  func countHeldBack(in db: some StorageWork) throws {
+  func countHeldBack(in db: some StorageTransaction) throws {
     try db.execute("UPDATE session SET held_back = held_back + 1 WHERE id = $1", id)
   }
 
   /// Stores the fields that change in a session's life.
-  func update(in db: some StorageWork) throws {
+  func update(in db: some StorageTransaction) throws {
     try db.execute(
       """
       UPDATE session SET status = $1, ending = $2, approved_at = $3, collected_at = $4, ended_at = $5, delivered = $6,
@@ -126,7 +126,7 @@ extension Session {
   /// Closes a user's sessions and returns those that this closed.
   static func close(
     all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime,
-    in db: some StorageWork
+    in db: some StorageTransaction
   ) throws -> [Session] {
     let meant = try unended(of: user, in: db).filter { selection == .live || $0.lifecycle.isUnanswered }
     return try close(meant, ending, at: now, in: db)
@@ -134,7 +134,7 @@ extension Session {
 
   /// Closes the sessions that had not ended, and returns them.
   static func close(
-    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: some StorageWork
+    _ sessions: [Session], _ ending: SessionLifecycle.Ending, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     var closed: [Session] = []
     for var session in sessions where session.lifecycle.endedAt == nil {
@@ -147,7 +147,7 @@ extension Session {
 
   /// Makes the sessions that follow the phone leave or come back with it. Returns the changed sessions.
   static func move(
-    allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageWork
+    allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     let live = try Phone.live(of: user, in: db)
     let meant = try unended(of: user, in: db).filter { $0.follows(phone, among: live) }
@@ -158,7 +158,7 @@ extension Session {
   static let keptAfterEnd: Int64 = 31 * 86_400
 
   /// - Returns: the number of deleted sessions.
-  static func prune(at now: UnixTime, in db: some StorageWork) throws -> Int {
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     try db.change(
       """
       DELETE FROM session WHERE id IN (SELECT id FROM session WHERE ended_at < $1 ORDER BY ended_at LIMIT $2)

@@ -70,14 +70,14 @@ extension StorageEngine {
 
 extension SigningKey {
   /// The newest first. Each rotation removes what is published no more.
-  fileprivate static func all(in db: some StorageWork) throws -> [SigningKey] {
+  fileprivate static func all(in db: some StorageTransaction) throws -> [SigningKey] {
     try db.all("SELECT * FROM signing_key ORDER BY made_at DESC, number DESC").map {
       try SigningKey(
         pem: Secret($0.get("private_key")), madeAt: UnixTime(milliseconds: $0.get("made_at")))
     }
   }
 
-  fileprivate func insert(in db: some StorageWork) throws {
+  fileprivate func insert(in db: some StorageTransaction) throws {
     try db.execute(
       "INSERT INTO signing_key (id, private_key, made_at) VALUES ($1, $2, $3)", id, pem.exposedValue,
       madeAt.milliseconds)

@@ -2,25 +2,25 @@ import DeviceProtocol
 
 extension PresenceBySilence {
   /// The applications whose phones' silence counts.
-  static func applications(in db: some StorageWork) throws -> Set<String> {
+  static func applications(in db: some StorageTransaction) throws -> Set<String> {
     let rows = try db.all("SELECT id FROM application WHERE silence_leaves <> 0 AND walkaway <> 0")
     return Set(try rows.map { try $0.get("id") })
   }
 
   /// Makes silence since the last look count only as far as the service was running.
-  static func beginToListen(_ look: Look, since last: Look?, in db: some StorageWork) throws {
-    for application in look.applications {
-      guard let credit = look.credit(to: application, since: last) else { continue }
+  static func beginToListen(_ check: Check, since last: Check?, in db: some StorageTransaction) throws {
+    for application in check.applications {
+      guard let credit = check.credit(to: application, since: last) else { continue }
       try db.execute(
         """
         UPDATE phone SET heard_at = least($1, heard_at + $2) WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
           AND user_id IN (SELECT id FROM app_user WHERE application = $3)
-        """, look.time.milliseconds, credit, application)
+        """, check.time.milliseconds, credit, application)
     }
   }
 
   /// Notes that the phone is there. Its sessions come back if they left because of silence.
-  static func hear(_ phone: Phone, at now: UnixTime, in db: some StorageWork) throws -> [Session] {
+  static func markSeen(_ phone: Phone, at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
     // An explicit leave lasts until an explicit return. Read again: it may be newer than `phone`.
     let isBack = try db.has(
       "SELECT 1 FROM phone WHERE id = $1 AND is_silent <> 0 AND presence = $2", phone.id, Presence.present.rawValue)
@@ -30,7 +30,7 @@ extension PresenceBySilence {
   }
 
   /// Makes the sessions of phones that were silent for too long leave.
-  static func leave(at now: UnixTime, in db: some StorageWork) throws -> [Session] {
+  static func leave(at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
     let phones = try db.all(
       """
       SELECT phone.* FROM phone JOIN app_user ON app_user.id = phone.user_id
@@ -51,7 +51,7 @@ extension PresenceBySilence {
   ///
   /// - Parameter isAsking: whether the phone asks for its requests. The silence of a phone that never did does not
   ///   count, because it may learn of them in another way.
-  static func wasSilent(_ phone: Phone, isAsking: Bool, in db: some StorageWork) throws -> Bool? {
+  static func wasSilent(_ phone: Phone, isAsking: Bool, in db: some StorageTransaction) throws -> Bool? {
     try db.first(
       """
       SELECT phone.is_silent FROM phone JOIN app_user ON app_user.id = phone.user_id

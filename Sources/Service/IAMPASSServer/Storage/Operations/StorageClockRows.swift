@@ -1,5 +1,5 @@
 extension StorageClock {
-  static func stored(in db: some StorageWork) throws -> Anchor? {
+  static func stored(in db: some StorageTransaction) throws -> Anchor? {
     guard let row = try db.first("SELECT * FROM service_clock") else { return nil }
     return try Anchor(
       bootID: row.get("boot_id"), sinceBoot: row.get("since_boot"),
@@ -9,7 +9,7 @@ extension StorageClock {
 }
 
 extension StorageClock.Anchor {
-  func store(in db: some StorageWork) throws {
+  func store(in db: some StorageTransaction) throws {
     try db.execute(
       """
       INSERT INTO service_clock (id, boot_id, since_boot, time, unix_time, is_settled)
@@ -24,6 +24,6 @@ extension StorageEngine {
   /// Stores the service's time for the next boot. A power cut may undo the last call.
   func keepTime() async throws {
     // The clock is read within the write: an older reading must not replace that of another write.
-    try await note { [clock] in try clock.anchor.store(in: $0) }
+    try await writeWithoutSync { [clock] in try clock.anchor.store(in: $0) }
   }
 }

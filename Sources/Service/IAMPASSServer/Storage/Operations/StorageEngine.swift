@@ -2,28 +2,29 @@
 /// of this folder. An engine's own folder has its connections, locks and migrations, and the few operations that
 /// differ.
 public protocol StorageEngine: OperatorStore {
-  associatedtype Work: StorageWork
+  associatedtype Transaction: StorageTransaction
 
   var clock: StorageClock { get }
 
   /// Runs `work` on one consistent view.
-  func read<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
+  func read<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value
 
   /// Runs `work` with one question, which needs no transaction for a consistent view.
-  func glance<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
+  func readOnce<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value
 
   /// Runs `work` in one transaction, which is on the disk when this returns.
-  func write<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
+  func write<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value
 
   /// Runs `work` in one transaction that a power cut may undo, until the next ``write(_:)`` brings it to the disk. It
   /// is for changes that matter only together with a later one.
-  func note<Value: Sendable>(_ work: @escaping @Sendable (Work) throws -> Value) async throws -> Value
+  func writeWithoutSync<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws
+    -> Value
 }
 
 /// The operations of an engine that only the service needs.
 protocol ServiceEngine: StorageEngine, ServiceStorage {
   var sessionKeys: KnownSessionKeys { get }
 
-  /// Spends a nonce, together with all others that wait by then.
-  func spend(_ spending: Spending) async throws -> Spending.Outcome
+  /// Uses a nonce, together with all others that wait by then.
+  func useNonce(_ nonceUse: NonceUse) async throws -> NonceUse.Outcome
 }

@@ -1,5 +1,5 @@
 extension StorageStock {
-  init(in db: some StorageWork) throws {
+  init(in db: some StorageTransaction) throws {
     let row = try db.first(
       """
       SELECT (SELECT count(*) FROM application) AS applications, (SELECT count(*) FROM app_user) AS users,

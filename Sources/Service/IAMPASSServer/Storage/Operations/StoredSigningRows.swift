@@ -1,8 +1,8 @@
 import IAMPASSProtocol
 
 /// ``SigningRows`` in one transaction.
-struct StoredSigningRows<Work: StorageWork>: SigningRows {
-  let db: Work
+struct StoredSigningRows<Transaction: StorageTransaction>: SigningRows {
+  let db: Transaction
 
   func epoch() throws -> Int64 { try HistoryMark.current(in: db).epoch }
 

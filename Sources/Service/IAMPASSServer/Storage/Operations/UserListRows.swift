@@ -98,20 +98,20 @@ extension StorageEngine {
     return code
   }
 
-  func userListPage(_ ask: UserListAsk) async throws -> UserListReply {
+  func userListPage(_ query: UserListQuery) async throws -> UserListReply {
     try await read { db in
       let version: Int64 =
-        try db.first("SELECT version FROM user_list WHERE application = $1", ask.application)?.get("version") ?? 1
-      let group = ask.group.isEmpty ? " " : " \(ask.group) "
+        try db.first("SELECT version FROM user_list WHERE application = $1", query.application)?.get("version") ?? 1
+      let group = query.group.isEmpty ? " " : " \(query.group) "
       let count: Int64 =
         try db.first(
           """
           SELECT count(*) AS listed FROM listed_user
           WHERE application = $1 AND user_id IS NOT NULL AND strpos(groups, $2) > 0
-          """, ask.application, group)?.get("listed") ?? 0
+          """, query.application, group)?.get("listed") ?? 0
       // Names have ASCII letters alone; by their bytes, as SQLite sorts them.
       let rows =
-        ask.since > 0
+        query.since > 0
         ? try db.all(
           """
           SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
@@ -119,7 +119,7 @@ extension StorageEngine {
           WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2 AND listed_user.version > $3
             AND strpos(listed_user.told_groups, $4) > 0
           ORDER BY listed_user.name COLLATE "C" LIMIT $5
-          """, ask.application, ask.after, ask.since, group, UserListAsk.greatestRows)
+          """, query.application, query.after, query.since, group, UserListQuery.greatestRows)
         : try db.all(
           """
           SELECT listed_user.name AS name, listed_user.groups AS groups, app_user.name AS token
@@ -127,8 +127,8 @@ extension StorageEngine {
           WHERE listed_user.application = $1 AND listed_user.name COLLATE "C" > $2
             AND strpos(listed_user.groups, $3) > 0
           ORDER BY listed_user.name COLLATE "C" LIMIT $4
-          """, ask.application, ask.after, group, UserListAsk.greatestRows)
-      return ask.page(of: try rows.map(UserListRow.init(row:)), version: version, count: count)
+          """, query.application, query.after, group, UserListQuery.greatestRows)
+      return query.page(of: try rows.map(UserListRow.init(row:)), version: version, count: count)
     }
   }
 
@@ -160,7 +160,7 @@ extension StorageEngine {
     }
   }
 
-  private static func application(_ nameOrID: String, in db: some StorageWork) throws -> String {
+  private static func application(_ nameOrID: String, in db: some StorageTransaction) throws -> String {
     guard let found = try Application.find(nameOrID: nameOrID, in: db) else { throw UserListRefusal.unknownApplication }
     return found.id
   }

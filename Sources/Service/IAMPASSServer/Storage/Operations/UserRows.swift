@@ -12,18 +12,18 @@ extension User {
   }
 
   /// The application's user with this number; nil if the number is another application's user.
-  static func find(_ id: Int64, application: String, in db: some StorageWork) throws -> User? {
+  static func find(_ id: Int64, application: String, in db: some StorageTransaction) throws -> User? {
     try db.first("SELECT * FROM app_user WHERE id = $1 AND application = $2", id, application).map(User.init(row:))
   }
 
-  static func find(_ name: String, application: String, in db: some StorageWork) throws -> User? {
+  static func find(_ name: String, application: String, in db: some StorageTransaction) throws -> User? {
     try db.first("SELECT * FROM app_user WHERE application = $1 AND name = $2", application, name).map(User.init(row:))
   }
 
   /// Adds users. Returns the new names, in their order.
   ///
   /// - Parameter names: the users' names, each once.
-  static func add(_ names: [String], application: String, in db: some StorageWork) throws -> [String] {
+  static func add(_ names: [String], application: String, in db: some StorageTransaction) throws -> [String] {
     let added: [String] = try db.change(
       """
       INSERT INTO app_user (id, application, name)
@@ -39,7 +39,7 @@ extension User {
   }
 
   /// Stores users' names for people, in place of earlier ones.
-  static func note(_ names: [AddUsersRequest.Name], application: String, in db: some StorageWork) throws {
+  static func note(_ names: [AddUsersRequest.Name], application: String, in db: some StorageTransaction) throws {
     for one in names {
       let text = one.text.isEmpty ? nil : one.text
       try db.execute(
@@ -54,7 +54,7 @@ extension User {
   ///
   /// - Returns: the sessions that were live.
   static func delete(
-    _ names: [String], of application: String, at now: UnixTime, in db: some StorageWork
+    _ names: [String], of application: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     let users: [Int64] = try db.all(
       """

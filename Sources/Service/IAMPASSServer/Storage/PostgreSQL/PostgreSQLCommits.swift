@@ -27,7 +27,7 @@ enum PostgreSQLCommits {
   /// Deletes a portion of old ids.
   ///
   /// - Returns: whether there may be more.
-  static func prune(at now: UnixTime, in db: PostgreSQLWork) throws -> Bool {
+  static func prune(at now: UnixTime, in db: PostgreSQLTransaction) throws -> Bool {
     let forgotten = try db.change(
       """
       DELETE FROM committed_write

@@ -26,7 +26,7 @@ final class PostgreSQLHealth: Sendable {
   private func ask() async throws {
     defer { current.withLock { $0 = nil } }
     try await pool.inThread(.checking) { pool in
-      try pool.again { _ = try PostgreSQLWork($0).has("SELECT id FROM application LIMIT 1") }
+      try pool.again { _ = try PostgreSQLTransaction($0).has("SELECT id FROM application LIMIT 1") }
     }
   }
 }

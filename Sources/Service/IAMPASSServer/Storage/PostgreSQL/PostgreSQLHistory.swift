@@ -57,7 +57,7 @@ final class PostgreSQLHistory: Sendable {
       ]
       let (place, kept) = try Self.places(connection.ask(opening + [Self.look]))
       guard let place, place != kept else { return connection.rollBack() }
-      let db = PostgreSQLWork(connection)
+      let db = PostgreSQLTransaction(connection)
       if kept != nil {
         let now = clock.wall()
         try RestoredCopy.begin(at: now, made: StorageClock.stored(in: db)?.unixTime ?? now, in: db)

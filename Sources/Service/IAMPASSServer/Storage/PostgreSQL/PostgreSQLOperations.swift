@@ -21,16 +21,16 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     switch kind {
     case .nonces:
       guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
-      // Whoever spends a nonce locks this table as well, at once and not in turn.
-      return try await note(locking: "LOCK TABLE forgotten_nonces IN SHARE ROW EXCLUSIVE MODE") {
-        try SpentNonces.prune(before: end, wall: wall, in: $0)
+      // Whoever uses a nonce locks this table as well, at once and not in turn.
+      return try await writeWithoutSync(locking: "LOCK TABLE forgotten_nonces IN SHARE ROW EXCLUSIVE MODE") {
+        try UsedNonces.prune(before: end, wall: wall, in: $0)
       }
     case .notes:
-      let hasMore = try await note { try PostgreSQLCommits.prune(at: now, in: $0) }
+      let hasMore = try await writeWithoutSync { try PostgreSQLCommits.prune(at: now, in: $0) }
       // These commit by themselves, and hold nothing but old counters.
       try await forgetLimits(at: now)
       return hasMore
-    default: return try await note { try $0.forgetOld(kind, at: now) }
+    default: return try await writeWithoutSync { try $0.forgetOld(kind, at: now) }
     }
   }
 

@@ -10,7 +10,7 @@ final class PostgreSQLPool: Sendable {
     /// A transaction under the lock that all servers share: it waits for the lock in its thread.
     case writing
     /// Spending nonces. Each signed request needs it, even one that only reads.
-    case spending
+    case nonceUse
     /// One statement on counters that all servers share.
     case counting
     /// A health check, which must not wait behind the work that it checks.
@@ -21,7 +21,7 @@ final class PostgreSQLPool: Sendable {
       switch self {
       case .reading: 6
       case .writing: 3
-      case .spending: spendingTurns
+      case .nonceUse: nonceUseTurns
       case .counting: 2
       case .checking: 1
       }
@@ -31,16 +31,16 @@ final class PostgreSQLPool: Sendable {
       switch self {
       case .reading: load[.read]
       case .writing: load[.write]
-      // Nonces wait before, in ``WaitingSpendings``: there are as many places as turns.
-      case .spending: StorageLoad.Queue()
+      // Nonces wait before, in ``NonceUseQueue``: there are as many places as turns.
+      case .nonceUse: StorageLoad.Queue()
       case .counting: load[.counter]
       case .checking: load[.health]
       }
     }
   }
 
-  /// The number of transactions that spend nonces at the same time.
-  static let spendingTurns = 2
+  /// The number of transactions that use nonces at the same time.
+  static let nonceUseTurns = 2
   /// The most operations of all kinds at the same time.
   static let width = Kind.allCases.reduce(0) { $0 + $1.places }
   /// How long an operation waits by default. A client that has waited this long asks again, and a later result would
@@ -68,7 +68,7 @@ final class PostgreSQLPool: Sendable {
   let history = PostgreSQLHistory()
   private let idle = Mutex(Idle())
   private let lastHost = LastHost()
-  private let places: [Kind: WaitingPlaces]
+  private let places: [Kind: ConcurrencyLimit]
   let load: StorageLoad
   /// How often its operations have waited for answers of the database.
   let roundTrips = Atomic<Int>(0)
@@ -82,7 +82,7 @@ final class PostgreSQLPool: Sendable {
     self.load = load
     places = Dictionary(
       uniqueKeysWithValues: Kind.allCases.map { kind in
-        (kind, WaitingPlaces(kind.places, patience: patience, queue: kind.queue(in: load)))
+        (kind, ConcurrencyLimit(kind.places, patience: patience, queue: kind.queue(in: load)))
       })
   }
 

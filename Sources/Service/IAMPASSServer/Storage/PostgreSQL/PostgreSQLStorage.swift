@@ -24,17 +24,17 @@ public struct PostgreSQLStorage: Sendable {
   let alarm = StorageAlarm()
   let load = StorageLoad(StorageLoad.Kind.allCases, hasLock: true)
   public let clock: StorageClock
-  let spendings: WaitingSpendings
+  let nonceUses: NonceUseQueue
   let sessionKeys = KnownSessionKeys()
   /// News of other servers.
-  let others: (any OtherServers)?
-  private let house: PostgreSQLHouse
+  let changeListener: (any ChangeListener)?
+  private let lease: PostgreSQLHousekeeperLease
   /// The names of the migrations that were done at this opening.
   let changes: [String]
 
   /// Connects to an existing database of a service, if its tables are this program's. See ``init(url:clocks:)``.
   public init(existing url: String, clocks: MachineClocks? = nil) throws {
-    try self.init(url: url, clocks: clocks, isMoving: false, mayChangeForm: false)
+    try self.init(url: url, clocks: clocks, isMoving: false, mayMigrate: false)
   }
 
   /// Connects to the database, and migrates its tables.
@@ -52,7 +52,7 @@ public struct PostgreSQLStorage: Sendable {
   ///   - mayChangeForm: migrates its tables. Otherwise an older form is refused.
   ///   - patience: the longest time that an operation waits for its turn.
   init(
-    url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayChangeForm: Bool = true,
+    url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayMigrate: Bool = true,
     patience: Duration = PostgreSQLPool.usualPatience
   ) throws {
     let time = PostgreSQLTime()
@@ -62,21 +62,21 @@ public struct PostgreSQLStorage: Sendable {
       let pool = PostgreSQLPool(address, time, patience: patience, load: load)
       self.pool = pool
       health = PostgreSQLHealth(address, time, load)
-      spendings = WaitingSpendings(
-        greatestTurns: PostgreSQLPool.spendingTurns, patience: patience, queue: load[.nonce])
-      house = try PostgreSQLHouse()
-      others = PostgreSQLOthers(pool, time, house)
+      nonceUses = NonceUseQueue(
+        greatestTurns: PostgreSQLPool.nonceUseTurns, patience: patience, queue: load[.nonce])
+      lease = try PostgreSQLHousekeeperLease()
+      changeListener = PostgreSQLChangeListener(pool, time, lease)
       let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)
         if !isMoving, let refusal = mark?.refusal(of: url) { throw refusal }
         // All this comes before the first change. A database with another encoding can still be moved away.
-        if !isMoving || mayChangeForm { try PostgreSQLSchema.requireUnicode(connection, url) }
-        if mark == nil, !mayChangeForm, let refusal = try PostgreSQLSchema.form(of: connection).refusal(of: url) {
+        if !isMoving || mayMigrate { try PostgreSQLSchema.requireUnicode(connection, url) }
+        if mark == nil, !mayMigrate, let refusal = try PostgreSQLSchema.state(of: connection).refusal(of: url) {
           throw refusal
         }
-        let changes = mark == nil && mayChangeForm ? try PostgreSQLSchema.migrate(connection) : []
-        return (try StorageClock.stored(in: PostgreSQLWork(connection)), mark, changes)
+        let changes = mark == nil && mayMigrate ? try PostgreSQLSchema.migrate(connection) : []
+        return (try StorageClock.stored(in: PostgreSQLTransaction(connection)), mark, changes)
       }
       self.changes = changes
       clock = StorageClock(clocks ?? time.clocks, stored: stored)
@@ -95,36 +95,36 @@ public struct PostgreSQLStorage: Sendable {
   }
 
   public func write<Value: Sendable>(
-    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+    _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
     try await write(waitsForDisk: true, nil, work)
   }
 
-  /// A ``note(_:)`` that also locks a table.
+  /// A ``writeWithoutSync(_:)`` that also locks a table.
   ///
   /// - Parameter lock: the lock, which comes before the transaction's snapshot.
-  func note<Value: Sendable>(
-    locking lock: StaticString, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  func writeWithoutSync<Value: Sendable>(
+    locking lock: StaticString, _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
     try await write(waitsForDisk: false, lock, work)
   }
 
-  public func note<Value: Sendable>(
-    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  public func writeWithoutSync<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
     try await write(waitsForDisk: false, nil, work)
   }
 
   private func write<Value: Sendable>(
-    waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+    waitsForDisk: Bool, _ lock: StaticString?, _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
     let note = AuditNote.current
-    let house = HouseDuty.isOn ? house : nil
+    let lease = HousekeeperDuty.isOn ? lease : nil
     // A client that goes away must not cancel a running operation.
     return try await Task.detached { [pool, alarm, clock] in
       try await pool.inThread(.writing) { pool in
         let written = try pool.write(at: clock.now(), waitsForDisk: waitsForDisk, lock, note) { db in
-          try house?.check(in: db)
+          try lease?.check(in: db)
           if let seen = note.act?.seen { try seen.check(seen.subject.state(in: db)) }
           return try work(db)
         }
@@ -146,11 +146,11 @@ public struct PostgreSQLStorage: Sendable {
   }
 
   public func read<Value: Sendable>(
-    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+    _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
     try await pool.inThread(.reading) { pool in
       try pool.again { connection in
-        let db = PostgreSQLWork.view(connection)
+        let db = PostgreSQLTransaction.view(connection)
         let value = try work(db)
         db.leave()
         return value
@@ -158,10 +158,10 @@ public struct PostgreSQLStorage: Sendable {
     }
   }
 
-  public func glance<Value: Sendable>(
-    _ work: @escaping @Sendable (PostgreSQLWork) throws -> Value
+  public func readOnce<Value: Sendable>(
+    _ work: @escaping @Sendable (PostgreSQLTransaction) throws -> Value
   ) async throws -> Value {
-    try await pool.inThread(.reading) { pool in try pool.again { try work(PostgreSQLWork($0)) } }
+    try await pool.inThread(.reading) { pool in try pool.again { try work(PostgreSQLTransaction($0)) } }
   }
 
   /// Service time: see ``StorageClock``.
@@ -200,7 +200,7 @@ extension PostgreSQLPool {
   @discardableResult
   func write<Value>(
     at now: UnixTime, waitsForDisk: Bool, _ lock: StaticString? = nil, _ note: AuditNote = .none,
-    _ work: (PostgreSQLWork) throws -> Value
+    _ work: (PostgreSQLTransaction) throws -> Value
   ) throws -> Written<Value> {
     for _ in 1...Self.greatestAttempts {
       let id = try RandomValue.identifier()
@@ -228,9 +228,9 @@ extension PostgreSQLPool {
 
   private func write<Value>(
     _ id: String, at now: UnixTime, _ opening: [PostgreSQLCall], _ connection: PostgreSQLConnection,
-    _ work: (PostgreSQLWork) throws -> Value
+    _ work: (PostgreSQLTransaction) throws -> Value
   ) throws -> Written<Value> {
-    let db = PostgreSQLWork(connection, opening: opening, lock: load.lock)
+    let db = PostgreSQLTransaction(connection, opening: opening, lock: load.lock)
     let value = try work(db)
     if db.hasChanged { try db.commit(after: PostgreSQLCommits.note(id, at: now)) } else { try db.end() }
     return Written(value: value, hasChanged: db.hasChanged)
@@ -246,7 +246,7 @@ extension PostgreSQLPool {
     if let lock { calls.append(PostgreSQLCall(lock)) }
     // What follows takes a snapshot.
     if let call = note.call { calls.append(call) }
-    // The last call of the opening: see ``PostgreSQLWork/init(_:opening:lock:)``.
+    // The last call of the opening: see ``PostgreSQLTransaction/init(_:opening:lock:)``.
     calls.append(
       PostgreSQLCall("SELECT (extract(epoch FROM clock_timestamp() - now()) * 1000000)::bigint AS waited"))
     return calls

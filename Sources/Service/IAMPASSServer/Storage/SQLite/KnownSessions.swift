@@ -13,7 +13,7 @@ final class KnownSessions: Sendable {
   private struct State {
     /// SQLite's count; nil if there are no copies.
     var version: Int64?
-    var sessions: [String: ToldSession] = [:]
+    var sessions: [String: SessionView] = [:]
   }
 
   private let state = Mutex(State())
@@ -36,9 +36,9 @@ final class KnownSessions: Sendable {
   }
 
   /// The session; nil if there is none. Call it after ``follow(_:)`` in the same transaction.
-  func session(_ id: String, in db: Database) throws -> ToldSession? {
+  func session(_ id: String, in db: Database) throws -> SessionView? {
     if let known = state.withLock({ $0.version == nil ? nil : $0.sessions[id] }) { return known }
-    let session = try Session.find(id: id, in: db).map { try ToldSession($0, in: db) }
+    let session = try Session.find(id: id, in: db).map { try SessionView($0, in: db) }
     state.withLock { state in
       if state.sessions.count >= Self.greatestCount { state.sessions.removeAll(keepingCapacity: true) }
       state.sessions[id] = session

@@ -6,13 +6,13 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
   func trouble(behind error: any Error) -> StorageTrouble { StorageTrouble(error) }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {
-    try await note { try HostCredential.use(credential, at: now, in: $0) }
+    try await writeWithoutSync { try HostCredential.use(credential, at: now, in: $0) }
   }
 
   func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
-    guard kind == .nonces else { return try await note { try $0.forgetOld(kind, at: now) } }
+    guard kind == .nonces else { return try await writeWithoutSync { try $0.forgetOld(kind, at: now) } }
     guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
-    return try await note { try SpentNonces.prune(before: end, wall: wall, in: $0) }
+    return try await writeWithoutSync { try UsedNonces.prune(before: end, wall: wall, in: $0) }
   }
 
   /// See ``checkWhole()``.

@@ -18,7 +18,7 @@ public struct SQLiteStorage: Sendable {
   private let lock = LockWatch()
   private let syncing = Syncing()
   let load: StorageLoad
-  let spendings: WaitingSpendings
+  let nonceUses: NonceUseQueue
   let sessionKeys = KnownSessionKeys()
   let sessions = KnownSessions()
   /// Decides which of its failures are logged.
@@ -29,19 +29,19 @@ public struct SQLiteStorage: Sendable {
 
   /// Opens an existing database in `folder`, if it has this program's form.
   public init(existing folder: String, clocks: MachineClocks = .system) throws {
-    try self.init(existing: folder, clocks: clocks, mayChangeForm: false)
+    try self.init(existing: folder, clocks: clocks, mayMigrate: false)
   }
 
   /// - Parameters:
   ///   - isMoving: also opens a database that is being or was moved.
   ///   - mayChangeForm: migrates it. By default an older form is refused.
   init(
-    existing folder: String, clocks: MachineClocks = .system, isMoving: Bool = false, mayChangeForm: Bool = false
+    existing folder: String, clocks: MachineClocks = .system, isMoving: Bool = false, mayMigrate: Bool = false
   ) throws {
     guard try SQLiteStorage.isThere(in: folder) else {
       throw StorageError(.noDatabase, path: folder + "/" + SQLiteStorage.fileName)
     }
-    try self.init(folder: folder, clocks: clocks, isMoving: isMoving, mayChangeForm: mayChangeForm)
+    try self.init(folder: folder, clocks: clocks, isMoving: isMoving, mayMigrate: mayMigrate)
   }
 
   /// Whether `folder` has a database. Throws if that cannot be read.
@@ -62,10 +62,10 @@ public struct SQLiteStorage: Sendable {
   }
 
   /// - Parameter isMoving: also opens a database that is being or was moved, and then does not change it.
-  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayChangeForm: Bool = true) throws {
+  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayMigrate: Bool = true) throws {
     let load = StorageLoad([.read, .write, .nonce], hasLock: false)
     self.load = load
-    spendings = WaitingSpendings(greatestTurns: 1, queue: load[.nonce])
+    nonceUses = NonceUseQueue(greatestTurns: 1, queue: load[.nonce])
     try SQLiteStorage.prepareFolder(folder)
     let path = folder + "/" + SQLiteStorage.fileName
     try SQLiteStorage.prepareFile(path)
@@ -80,8 +80,8 @@ public struct SQLiteStorage: Sendable {
       if !isMoving, let refusal = mark?.refusal(of: folder) { throw refusal }
       // All this comes before the first change.
       try pool.read { try Schema.refuseNewer($0, path) }
-      if mark == nil, !mayChangeForm, let refusal = try pool.read(Schema.form).refusal(of: path) { throw refusal }
-      changes = mark == nil && mayChangeForm ? try Schema.bringUpToDate(pool) : []
+      if mark == nil, !mayMigrate, let refusal = try pool.read(Schema.state).refusal(of: path) { throw refusal }
+      changes = mark == nil && mayMigrate ? try Schema.bringUpToDate(pool) : []
       clock =
         try mark == nil
         ? StorageClock(clocks, keptIn: pool) : StorageClock(clocks, stored: pool.read(StorageClock.stored))
@@ -113,7 +113,9 @@ public struct SQLiteStorage: Sendable {
 
   /// Runs `work` in one transaction that `kill -9` does not undo. The next ``write(_:)`` brings the whole log to the
   /// disk.
-  public func note<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  public func writeWithoutSync<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws
+    -> Value
+  {
     try await write(.normal, work)
   }
 
@@ -171,7 +173,7 @@ public struct SQLiteStorage: Sendable {
     }
   }
 
-  public func glance<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
+  public func readOnce<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
     try await read(work)
   }
 

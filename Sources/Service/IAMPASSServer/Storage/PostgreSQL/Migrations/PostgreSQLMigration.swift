@@ -59,7 +59,7 @@ enum PostgreSQLSchema {
   /// The database's form, for a program that does not change it.
   ///
   /// - Throws: as ``migrate(_:)``.
-  static func form(of connection: PostgreSQLConnection) throws -> DatabaseForm {
+  static func state(of connection: PostgreSQLConnection) throws -> SchemaState {
     let known = try names(in: connection)
     return known.count == migrations.count ? .current : known.isEmpty ? .foreign : .older
   }
@@ -105,7 +105,7 @@ enum PostgreSQLSchema {
             .integer(migration.least))
         ])
       }
-      let key = try PushBook.newKey()
+      let key = try PushTargets.newKey()
       _ = try connection.ask([
         PostgreSQLCall(
           "INSERT INTO push_key (id, private_key) VALUES (1, $1) ON CONFLICT DO NOTHING", .text(key.exposedValue))

@@ -15,5 +15,5 @@ extension Migration {
         auth TEXT NOT NULL
       ) STRICT;
       """,
-    then: { try PushBook.makeKey(in: $0) })
+    then: { try PushTargets.makeKey(in: $0) })
 }

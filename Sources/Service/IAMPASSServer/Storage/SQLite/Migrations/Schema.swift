@@ -59,7 +59,7 @@ enum Schema {
   }
 
   /// The form of `db`, for a program that does not change it.
-  static func form(of db: Database) throws -> DatabaseForm {
+  static func state(of db: Database) throws -> SchemaState {
     let done = try migrator.appliedIdentifiers(db)
     let isDone = migrations.map { done.contains($0.name) }
     return isDone.contains(false) ? isDone.contains(true) ? .older : .foreign : .current

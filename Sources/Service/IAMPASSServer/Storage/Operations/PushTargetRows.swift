@@ -1,0 +1,82 @@
+import DeviceProtocol
+import IAMPASSProtocol
+
+/// The phones' push subscriptions, and the key with which the service signs for them.
+enum PushTargets {
+  /// Makes the service's key once. Another key would end every subscription.
+  static func makeKey(in db: some StorageTransaction) throws {
+    try db.execute("INSERT INTO push_key (id, private_key) VALUES (1, $1)", try newKey().exposedValue)
+  }
+
+  static func newKey() throws -> Secret { try DeviceKey.generate().exported() }
+
+  static func token(in db: some StorageTransaction) throws -> PushToken {
+    let stored = try db.text("SELECT private_key FROM push_key") ?? ""
+    return PushToken(key: try DeviceKey(exported: Secret(stored)))
+  }
+
+  /// How to ring the user's live phones. Phones that cannot be rung are left out.
+  static func pushTargets(of user: Int64, in db: some StorageTransaction) throws -> [PushTarget] {
+    let phones = try Phone.live(of: user, in: db)
+    try db.prefetch { db in
+      for phone in phones { _ = try target(of: phone, user, in: db) }
+      _ = try token(in: db)
+    }
+    return try phones.compactMap { try target(of: $0, user, in: db) }
+  }
+
+  private static func target(of phone: Phone, _ user: Int64, in db: some StorageTransaction) throws -> PushTarget? {
+    if let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id) {
+      guard
+        let subscription = PushSubscription(
+          try UnverifiedPushSubscription(
+            endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
+      else { return nil }
+      return PushTarget(phone: phone.id, way: .browser(subscription, try token(in: db)))
+    }
+    let found = try db.first(
+      """
+      SELECT app_token.service, token, told_at, details, secret FROM app_token
+      JOIN app_user ON app_user.id = $1
+      JOIN notification_service ON notification_service.application = app_user.application
+        AND notification_service.service = app_token.service
+      WHERE phone = $2
+      """, user, phone.id)
+    guard let row = found, let service = try NotificationService(rawValue: row.get("service")),
+      let settings = try NotificationSettings(service, details: row.get("details"), secret: Secret(row.get("secret")))
+    else { return nil }
+    let token = AppToken(
+      service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
+    return PushTarget(phone: phone.id, way: .app(token, settings))
+  }
+
+  static func keep(_ way: PushWay?, of phone: String, at now: UnixTime, in db: some StorageTransaction) throws {
+    try db.execute("DELETE FROM push_subscription WHERE phone = $1", phone)
+    try db.execute("DELETE FROM app_token WHERE phone = $1", phone)
+    switch way {
+    case .browser(let subscription):
+      try db.execute(
+        "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES ($1, $2, $3, $4)", phone,
+        subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue)
+    case .app(let token):
+      try db.execute(
+        "INSERT INTO app_token (phone, service, token, told_at) VALUES ($1, $2, $3, $4)", phone,
+        token.service.rawValue, token.token.exposedValue, now.milliseconds)
+    case nil: return
+    }
+  }
+
+  /// Removes a way to ring, unless the phone has since sent another.
+  static func forget(_ target: PushTarget, in db: some StorageTransaction) throws {
+    switch target.way {
+    case .browser(let subscription, _):
+      try db.execute(
+        "DELETE FROM push_subscription WHERE phone = $1 AND endpoint = $2", target.phone, subscription.received.endpoint
+      )
+    case .app(let token, _):
+      try db.execute(
+        "DELETE FROM app_token WHERE phone = $1 AND token = $2 AND told_at = $3", target.phone,
+        token.token.exposedValue, token.toldAt.milliseconds)
+    }
+  }
+}

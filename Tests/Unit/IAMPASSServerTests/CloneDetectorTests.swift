@@ -1,0 +1,149 @@
+import IAMPASSProtocol
+import Testing
+
+@testable import IAMPASSServer
+
+/// Which marks show a copied computer.
+@Suite struct CloneDetectorTests {
+  private static func sighting(
+    _ mark: String, after former: String? = nil, at address: String = "192.0.2.1", _ time: Int64 = 0,
+    of credential: String = "c"
+  ) -> ComputerMarkSighting {
+    ComputerMarkSighting(
+      credential: credential, mark: mark, former: former, address: address, at: UnixTime(milliseconds: time))
+  }
+
+  private func mark() -> CloneDetector { CloneDetector(Self.sighting("a1")) }
+
+  @Test func aComputerThatConnectsAgainIsTheSame() {
+    var mark = mark()
+    #expect(mark.take(Self.sighting("a1")) == .known)
+    #expect(mark.take(Self.sighting("a2", after: "a1")) == .renewed)
+    // The reply was lost: it tells the same once more.
+    #expect(mark.take(Self.sighting("a2", after: "a1")) == .known)
+    #expect(mark.take(Self.sighting("a2")) == .known)
+    #expect(mark.fork == nil)
+  }
+
+  @Test func aComputerThatLostWhatItWroteLastIsTheSame() {
+    var mark = mark()
+    _ = mark.take(Self.sighting("a2", after: "a1"))
+    #expect(mark.take(Self.sighting("a3", after: "a1")) == .renewed)
+    #expect(mark.fork == nil)
+  }
+
+  @Test func anotherAddressIsTheSameComputer() {
+    var mark = mark()
+    #expect(mark.take(Self.sighting("a1", at: "198.51.100.7")) == .renewed)
+    #expect((mark.address, mark.fork) == ("198.51.100.7", nil))
+  }
+
+  @Test func aCopyIsNoticedWhenTheOriginalGoesOn() {
+    var mark = mark()
+    #expect(mark.take(Self.sighting("b1", after: "a1", at: "203.0.113.9")) == .renewed)
+    #expect(mark.take(Self.sighting("a1", at: "192.0.2.1", 5)) == .forked(isNews: true))
+    #expect(mark.fork?.areBothUsed == false)
+    #expect((mark.address, mark.fork?.otherAddress) == ("192.0.2.1", "203.0.113.9"))
+    #expect(mark.take(Self.sighting("b1", at: "203.0.113.9", 9)) == .forked(isNews: true))
+    #expect(mark.fork?.areBothUsed == true)
+    #expect(mark.take(Self.sighting("a1", at: "192.0.2.1", 12)) == .forked(isNews: false))
+    #expect(mark.fork?.firstAt == UnixTime(milliseconds: 5))
+    #expect(mark.fork?.lastAt == UnixTime(milliseconds: 12))
+  }
+
+  @Test func aDiskThatWasPutBackIsNoticedOnceAndThenGoesOn() {
+    var mark = mark()
+    for number in 2...5 { _ = mark.take(Self.sighting("a\(number)", after: "a\(number - 1)")) }
+    #expect(mark.take(Self.sighting("x", after: "a2")) == .forked(isNews: true))
+    #expect(mark.take(Self.sighting("x")) == .known)
+    #expect(mark.take(Self.sighting("y", after: "x")) == .renewed)
+    #expect(mark.fork?.areBothUsed == false)
+  }
+
+  @Test func aComputerWithoutItsMarkIsNoticed() {
+    var mark = mark()
+    #expect(mark.take(Self.sighting("new")) == .forked(isNews: true))
+  }
+
+  // The engines
+
+  @Test(arguments: StorageEngine.allCases) func aForkIsNamedAndSettled(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
+    func note(_ mark: String, after former: String? = nil, at address: String) async throws -> CloneDetector.Finding {
+      try await room.storage.record(
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: address, at: room.now))
+    }
+    #expect(try await note("a1", at: "192.0.2.1") == .renewed)
+    #expect(try await note("a1", at: "192.0.2.1") == .known)
+    #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    #expect(try await note("b1", at: "203.0.113.9") == .forked(isNews: true))
+    #expect(try await note("a1", at: "192.0.2.1") == .forked(isNews: true))
+    let forked = try await room.storage.clonedComputers(of: "shop")
+    #expect(forked.map(\.name) == ["desk"])
+    #expect(forked.first?.areBothUsed == true)
+    #expect(Set([forked.first?.address, forked.first?.otherAddress]) == ["192.0.2.1", "203.0.113.9"])
+    #expect(try await room.storage.settleComputer(named: "desk", of: "shop", at: room.now))
+    #expect(try await room.storage.settleComputer(named: "desk", of: "shop", at: room.now) == false)
+    #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    let told = try await room.events().filter { $0.hasPrefix("computer") }
+    #expect(told == ["computer copied or put back", "computer copied", "computer settled"])
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func signInsGoOnUnlessTheApplicationHoldsCopies(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    _ = try await room.phone()
+    let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
+    for mark in ["a1", "b1"] {
+      _ = try await room.storage.record(
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, at: room.now))
+    }
+    _ = try await room.started(room.ask(by: desk))
+    try await room.storage.changeSettings(of: room.application.id) { $0.holdsClones = true }
+    guard case .not(.reason(.computerHeld)) = try await room.start(room.ask(host: "web-2", by: desk)).outcome else {
+      Issue.record("it is not held")
+      return
+    }
+    _ = try await room.storage.settleComputer(named: "desk", of: "shop", at: room.now)
+    guard case .not(.reason(.computerHeld)) = try await room.start(room.ask(host: "web-2", by: desk)).outcome else {
+      return
+    }
+    Issue.record("it is still held")
+  }
+
+  // The route
+
+  @Test func aMarkIsToldWithTheListAndLooksLikeOne() async throws {
+    let fixture = try await Fixture()
+    let desk = try await fixture.service.storage.createHostCredential(
+      named: "desk", host: "desk", of: "shop", at: fixture.clock.now)
+    func ask(_ query: String) async throws -> Int {
+      let target = "/authentication/user_list/\(desk.id)?version=0" + query
+      return await fixture.respond(try fixture.signed("GET", target, by: desk)).status
+    }
+    let (first, second) = (String(repeating: "0", count: 32), String(repeating: "f", count: 32))
+    #expect(try await ask("&mark=\(first)") == 200)
+    #expect(try await ask("&mark=\(second)") == 200)
+    #expect(try await fixture.service.storage.clonedComputers(of: "shop").count == 1)
+    for bad in [
+      "&mark=x", "&mark=\(first)0", "&former_mark=\(first)", "&mark=\(first)&former_mark=F",
+      "&mark=\(first)&mark=\(first)",
+    ] {
+      #expect(try await ask(bad) == 400, "\(bad)")
+    }
+  }
+
+  @Test func theConsoleNamesBothAddresses() async throws {
+    let fixture = try await Fixture()
+    let desk = try await fixture.service.storage.createHostCredential(
+      named: "desk", host: "desk", of: "shop", at: fixture.clock.now)
+    for (mark, address) in [("a1", "192.0.2.1"), ("b1", "203.0.113.9"), ("a1", "192.0.2.1")] {
+      _ = try await fixture.service.storage.record(
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: address, at: fixture.clock.now))
+    }
+    let page = try await ConsoleVisitor.admitted(to: fixture).get("/application/\(fixture.application.id)").text
+    #expect(page.contains("copied: two computers use it"))
+    #expect(page.contains("192.0.2.1 and 203.0.113.9, since "))
+  }
+}
