@@ -20,6 +20,8 @@ DIFFERS = (
     (r"last two digits: \d\d$", "last two digits: DD"),
     (r"\bcode( on the terminal:)? \d\d$", r"code\1 DD"),
     (r"\(\d+ ms\)$", "(N ms)"),
+    # The reply's time stamp has whole seconds.
+    (r"service's \([01] s\)$", "service's (N s)"),
     (r"^(  session       )[0-9a-f]{8}$", r"\1ID"),
     (r"^(  terminal      /dev/pts/)\d+$", r"\1N"),
     (r"^(  time left     )\d+ s$", r"\1N s"),

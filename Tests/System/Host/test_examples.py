@@ -106,7 +106,7 @@ class Examples(unittest.TestCase):
             watch: lambda command: self.on_a_terminal(command, "waiting for sign-ins", None, INTERRUPTED, "phone")})
 
     def test_the_service(self):
-        start_signing, recovery_key, sign, umask, create, serve = to_run("iampass-server.8")
+        start_signing, sign, umask, create, serve = to_run("iampass-server.8")
         self.registers(self.administrators_link, ADMINISTRATORS)
 
         def signed(command):
@@ -121,7 +121,7 @@ class Examples(unittest.TestCase):
             self.script(command, "_iampass-server")
 
         self.work("iampass-server.8", {
-            start_signing: signed, recovery_key: signed, sign: signed,
+            start_signing: signed, sign: signed,
             umask: stand_aside,
             create: lambda command: self.script(f"cd {DATA}\n{umask[2:]}\n{command}\ntest -s office", "_iampass-server"),
             serve: lambda command: self.on_a_terminal(command, "listening on", None, INTERRUPTED, "_iampass-server")})
