@@ -130,7 +130,7 @@ import Testing
     func shut() { state.withLock { $0.isShut = true } }
 
     func pass(_ name: String) async {
-      guard name == "starters(_:)" else { return }
+      guard name == "signInClients(_:)" else { return }
       await withCheckedContinuation { continuation in
         let isShut = state.withLock { state in
           state.looks += 1

@@ -11,7 +11,7 @@ import Testing
   /// What is asked before a request has proven who sends it, and what has no entry in the audit. Everything else says who
   /// does it.
   private static let withoutActor: Set = [
-    "starters(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "useNonce(_:telling:at:)", "keys(ofSession:)",
+    "signInClients(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "useNonce(_:telling:at:)", "keys(ofSession:)",
     "phone(_:)",
     "link(_:)", "keepTime()",
   ]
@@ -33,7 +33,7 @@ import Testing
     // A guard that nothing reaches guards nothing.
     #expect(
       lost.isSuperset(of: [
-        "starters(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "mark()", "addUsers(_:called:to:)",
+        "signInClients(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "mark()", "addUsers(_:called:to:)",
         "makeLink(_:at:)",
         "link(_:)", "register(_:by:at:deciding:)", "start(_:at:deciding:)", "phone(_:)", "requests(for:at:)",
         "changeUnended(of:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
