@@ -1,6 +1,5 @@
 import DeviceProtocol
 import IAMPASSProtocol
-import Synchronization
 import Testing
 
 @testable import IAMPASSServer
