@@ -1,5 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
+import Synchronization
 import Testing
 
 @testable import IAMPASSServer
@@ -114,6 +115,76 @@ import Testing
   }
 
   // MARK: Strangers
+
+  /// A door that looks for starters wait at, and how many have come to it.
+  private final class Gate: Sendable {
+    private struct State {
+      var isShut = false
+      var looks = 0
+      var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state = Mutex(State())
+
+    var looks: Int { state.withLock(\.looks) }
+    func shut() { state.withLock { $0.isShut = true } }
+
+    func pass(_ name: String) async {
+      guard name == "signInClients(_:)" else { return }
+      await withCheckedContinuation { continuation in
+        let isShut = state.withLock { state in
+          state.looks += 1
+          if state.isShut { state.waiters.append(continuation) }
+          return state.isShut
+        }
+        if !isShut { continuation.resume() }
+      }
+    }
+
+    func open() {
+      let waiters = state.withLock { state in
+        state.isShut = false
+        defer { state.waiters = [] }
+        return state.waiters
+      }
+      for waiter in waiters { waiter.resume() }
+    }
+  }
+
+  private static let strangers = 2_000
+
+  /// Who sign under one id that nobody has, or under as many.
+  @Test(.timeLimit(.minutes(10)), arguments: [true, false])
+  func strangersByTheThousandShareTwoLooks(_ haveOneID: Bool) async throws {
+    let gate = Gate()
+    let fixture = try await Fixture { LosingStorage($0, losing: -1, .before) { await gate.pass($0) } }
+    let requests = try (0..<Self.strangers).map { number in
+      let random = try #require(Digest.randomIdentifier())
+      let id = haveOneID ? String(repeating: "a", count: 32) : random
+      let request = try fixture.signed("GET", Office.mark(of: id), by: id, Self.secret)
+      return ServiceRequest(
+        method: request.method, target: request.target, authority: request.authority, headers: request.headers,
+        peer: "10.9.\(number / 250).\(number % 250 + 1)")
+    }
+    gate.shut()
+    let places = UnauthenticatedRequestLimit.greatestCount
+    let statuses = await withTaskGroup(of: Int.self) { group in
+      group.addTask { await fixture.respond(requests[0]).status }
+      // A look takes all who ask before it begins: the first one is the first stranger's alone.
+      while gate.looks == 0 { await Task.yield() }
+      for request in requests.dropFirst() { group.addTask { await fixture.respond(request).status } }
+      var statuses: [Int] = []
+      // Those beyond the places are answered while the gate is shut; all others but the first wait for the second look.
+      while statuses.count < Self.strangers - places, let status = await group.next() { statuses.append(status) }
+      while fixture.service.core.signInClients.waiting < places - 1 { await Task.yield() }
+      gate.open()
+      for await status in group { statuses.append(status) }
+      return statuses
+    }
+    #expect(statuses.count { $0 == 404 } == places)
+    #expect(statuses.count { $0 == 503 } == Self.strangers - places)
+    #expect(gate.looks == 2)
+  }
 
   @Test(.timeLimit(.minutes(10))) func whoAskForThePublishedKeysByTheThousandCostALookASecond() async throws {
     let watched = try await WatchedService()
