@@ -18,12 +18,12 @@ final class KnownSigningKeys: Sendable {
   }
 
   private let storage: any ServiceStorage
-  private let looks: SharedLooks<Published>
+  private let reads: SharedReads<Published>
   private let known = Mutex<Published?>(nil)
 
   init(_ storage: any ServiceStorage) {
     self.storage = storage
-    looks = SharedLooks { ids in
+    reads = SharedReads { ids in
       let now = storage.now()
       let published = Published(try await storage.signingKeys(at: now), readAt: now)
       return Dictionary(uniqueKeysWithValues: ids.map { ($0, published) })
@@ -45,9 +45,9 @@ final class KnownSigningKeys: Sendable {
     }
   }
 
-  /// The same, read by one look for all who ask at the same time.
+  /// The same, read once for all who ask at the same time.
   func readBody() async throws -> [UInt8] {
-    guard let published = try await looks.value(of: "") else { throw DamagedSigningKey() }
+    guard let published = try await reads.value(of: "") else { throw DamagedSigningKey() }
     keep(published)
     return published.body
   }

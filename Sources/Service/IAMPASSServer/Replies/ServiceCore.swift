@@ -14,7 +14,7 @@ struct ServiceCore: Sendable {
   /// Counts requests with unknown ids.
   let unknownIDs = FailureLimits()
   let unauthenticated = UnauthenticatedRequestLimit()
-  let signInClients: KnownStarters
+  let signInClients: KnownSignInClients
   let signingKeys: KnownSigningKeys
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
@@ -28,7 +28,7 @@ struct ServiceCore: Sendable {
   init(storage: any ServiceStorage, logger: Logger) {
     self.storage = storage
     self.logger = logger
-    signInClients = KnownStarters(storage)
+    signInClients = KnownSignInClients(storage)
     signingKeys = KnownSigningKeys(storage)
     metrics = Metrics()
     audit = Audit(logger: logger, metrics: metrics)

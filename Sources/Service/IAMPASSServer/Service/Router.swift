@@ -190,7 +190,7 @@ struct Router: Sendable {
     }
     // It signs under the id in its path.
     guard claim.clientID == id else { return .refused(.signatureRefused) }
-    switch try await StarterCheck(core: core, check: check).verify(claim, in: call) {
+    switch try await SignInClientCheck(core: core, check: check).verify(claim, in: call) {
     case .refused(let reply): return reply
     case .verified(let signInClient, let client):
       return await AuditActor.$current.withValue(.signInClient(signInClient)) {

@@ -1,21 +1,21 @@
 /// Applications and host credentials as they were read last, in memory. They decide nothing but what is worth a visit to the
 /// storage: whoever is proven by them is judged by what that visit reads.
-final class KnownStarters: Sendable {
+final class KnownSignInClients: Sendable {
   private let known = Remembered<SignInClient>()
-  private let looks: SharedLooks<SignInClient>
+  private let reads: SharedReads<SignInClient>
 
-  init(_ storage: any RequestStore) { looks = SharedLooks { try await storage.signInClients($0) } }
+  init(_ storage: any RequestStore) { reads = SharedReads { try await storage.signInClients($0) } }
 
-  /// How many wait for a look to begin.
-  var waiting: Int { looks.waiting }
+  /// How many wait for a read to begin.
+  var waiting: Int { reads.waiting }
 
   subscript(_ id: String) -> SignInClient? { known[id] }
 
-  /// Reads it, by one look for all who ask at the same time for any.
+  /// Reads it, once for all who ask at the same time for any.
   ///
   /// - Returns: nil if there is neither an application nor a host credential with this id.
   func read(_ id: String) async throws -> SignInClient? {
-    let signInClient = try await looks.value(of: id)
+    let signInClient = try await reads.value(of: id)
     keep(signInClient, as: id)
     return signInClient
   }

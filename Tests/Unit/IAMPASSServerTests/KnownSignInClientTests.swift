@@ -6,7 +6,7 @@ import Testing
 @testable import IAMPASSServer
 
 /// Whoever signs is proven by what is in memory, and judged by what is stored: another server may have changed it.
-@Suite struct KnownStarterTests {
+@Suite struct KnownSignInClientTests {
   private static let secret = Secret("0123456789abcdef01234567")
 
   /// A service that knows a laptop's credential and its application, and another server on the same database.
@@ -116,7 +116,7 @@ import Testing
 
   // MARK: Strangers
 
-  /// A door that looks for starters wait at, and how many have come to it.
+  /// While it is shut, reads of clients wait here. Counts them.
   private final class Gate: Sendable {
     private struct State {
       var isShut = false

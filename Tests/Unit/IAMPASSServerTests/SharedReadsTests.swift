@@ -3,13 +3,13 @@ import Testing
 
 @testable import IAMPASSServer
 
-/// One look serves all who ask at the same time.
-@Suite struct SharedLooksTests {
-  /// Numbers by their names, which are read before a door and told behind it.
+/// One read serves all who ask at the same time.
+@Suite struct SharedReadsTests {
+  /// Numbers by their names. While it is shut, what was read is not returned.
   private final class Shelf: Sendable {
     private struct State {
       var values: [String: Int] = [:]
-      var looks: [[String]] = []
+      var reads: [[String]] = []
       var isShut = false
       var isBroken = false
       var waiter: CheckedContinuation<Void, Never>?
@@ -19,7 +19,7 @@ import Testing
 
     private let state = Mutex(State())
 
-    var looks: [[String]] { state.withLock(\.looks) }
+    var reads: [[String]] { state.withLock(\.reads) }
 
     func put(_ value: Int, as id: String) { state.withLock { $0.values[id] = value } }
     func setBroken(_ isBroken: Bool) { state.withLock { $0.isBroken = isBroken } }
@@ -34,9 +34,9 @@ import Testing
       waiter?.resume()
     }
 
-    func look(_ ids: [String]) async throws -> [String: Int] {
+    func read(_ ids: [String]) async throws -> [String: Int] {
       let values = state.withLock { state in
-        state.looks.append(ids.sorted())
+        state.reads.append(ids.sorted())
         return state.values.filter { ids.contains($0.key) }
       }
       await withCheckedContinuation { continuation in
@@ -51,51 +51,51 @@ import Testing
     }
   }
 
-  /// Begins a look, which does not end before the shelf is opened.
-  private func begun(_ looks: SharedLooks<Int>, _ shelf: Shelf) async -> Task<Int?, any Error> {
+  /// Begins a read, which does not end before the shelf is opened.
+  private func begun(_ reads: SharedReads<Int>, _ shelf: Shelf) async -> Task<Int?, any Error> {
     shelf.shut()
-    let first = Task { try await looks.value(of: "a") }
-    while shelf.looks.isEmpty { await Task.yield() }
+    let first = Task { try await reads.value(of: "a") }
+    while shelf.reads.isEmpty { await Task.yield() }
     return first
   }
 
-  private func until(_ count: Int, wait looks: SharedLooks<Int>) async {
-    while looks.waiting < count { await Task.yield() }
+  private func until(_ count: Int, wait reads: SharedReads<Int>) async {
+    while reads.waiting < count { await Task.yield() }
   }
 
-  @Test(.timeLimit(.minutes(5))) func allWhoAskDuringALookShareTheNextOne() async throws {
+  @Test(.timeLimit(.minutes(5))) func allWhoAskDuringAReadShareTheNextOne() async throws {
     let shelf = Shelf()
-    let looks = SharedLooks { try await shelf.look($0) }
+    let reads = SharedReads { try await shelf.read($0) }
     shelf.put(7, as: "b")
-    let first = await begun(looks, shelf)
-    let others = (0..<1_000).map { number in Task { try await looks.value(of: number < 500 ? "b" : "\(number)") } }
-    await until(1_000, wait: looks)
+    let first = await begun(reads, shelf)
+    let others = (0..<1_000).map { number in Task { try await reads.value(of: number < 500 ? "b" : "\(number)") } }
+    await until(1_000, wait: reads)
     shelf.open()
     #expect(try await first.value == nil)
     for (number, other) in others.enumerated() { #expect(try await other.value == (number < 500 ? 7 : nil)) }
-    #expect(shelf.looks.map(\.count) == [1, 501])
-    #expect(looks.waiting == 0)
+    #expect(shelf.reads.map(\.count) == [1, 501])
+    #expect(reads.waiting == 0)
   }
 
-  @Test(.timeLimit(.minutes(5))) func whoeverAsksDuringALookIsNotAnsweredByIt() async throws {
+  @Test(.timeLimit(.minutes(5))) func whoeverAsksDuringAReadIsNotAnsweredByIt() async throws {
     let shelf = Shelf()
-    let looks = SharedLooks { try await shelf.look($0) }
-    let first = await begun(looks, shelf)
+    let reads = SharedReads { try await shelf.read($0) }
+    let first = await begun(reads, shelf)
     shelf.put(7, as: "a")
-    let second = Task { try await looks.value(of: "a") }
-    await until(1, wait: looks)
+    let second = Task { try await reads.value(of: "a") }
+    await until(1, wait: reads)
     shelf.open()
     #expect(try await first.value == nil)
     #expect(try await second.value == 7)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aLookThatFailsFailsForThoseWhoShareItAlone() async throws {
+  @Test(.timeLimit(.minutes(5))) func aReadThatFailsFailsForThoseWhoShareItAlone() async throws {
     let shelf = Shelf()
-    let looks = SharedLooks { try await shelf.look($0) }
+    let reads = SharedReads { try await shelf.read($0) }
     shelf.put(7, as: "a")
     shelf.setBroken(true)
-    await #expect(throws: Shelf.Broken.self) { try await looks.value(of: "a") }
+    await #expect(throws: Shelf.Broken.self) { try await reads.value(of: "a") }
     shelf.setBroken(false)
-    #expect(try await looks.value(of: "a") == 7)
+    #expect(try await reads.value(of: "a") == 7)
   }
 }

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 /// The check of what an application or one of its hosts signed. Memory says whether that is worth a visit to the storage.
 /// The visit that uses the nonce also reads the row, which alone decides: what was revoked or renewed at another server
 /// a moment ago counts.
-struct StarterCheck: Sendable {
+struct SignInClientCheck: Sendable {
   enum Outcome: Sendable {
     case verified(SignInClient, VerifiedClient)
     case refused(ServiceReply)
