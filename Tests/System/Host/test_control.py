@@ -1,50 +1,16 @@
-"""iampassctl on a booted host: the doctor, switching on and off, trials, and sign-ins through PAM."""
+"""iampassctl on a booted host: the doctor, and switching on and off."""
 
 import contextlib
-import json
 import re
-import shlex
 import unittest
 
-from host_case import HostCase, expired
+from control_case import ControlCase
+from host_case import expired
 from Support.Hosts.testhost import PUSH_LINE, password_of
 
 SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
 CONFIGURATION = "/etc/iampass/iampass.conf"
-TRIAL = "iampass-trial"
-TRIAL_NOTES = "/etc/iampass/iampass-trial"
-
-
-class ControlCase(HostCase):
-    def ctl(self, *words, **more):
-        """Exit code and output of iampassctl without a terminal."""
-        text = self.host.run("sh", "-c", 'iampassctl "$@"; echo "exit $?"', "sh", *words, timeout=120, **more)
-        output, _, code = text.rpartition("exit ")
-        return int(code), output
-
-    def findings(self, level):
-        code, output = self.ctl("check", "--json")
-        found = json.loads(output)
-        self.assertEqual({"ok": 0, "warning": 1, "problem": 2}[found["result"]], code)
-        return [finding["text"] for finding in found["findings"] if finding["level"] == level]
-
-    def has_profiles(self):
-        return [name for name in ("common-auth", "common-session")
-                if "pam_iampass" in self.host.path(f"/etc/pam.d/{name}").read_text()]
-
-    @contextlib.contextmanager
-    def without(self, inside):
-        """The host's file moved away, and back."""
-        self.host.run("mv", inside, inside + ".away")
-        try:
-            yield
-        finally:
-            self.host.run("mv", inside + ".away", inside)
-
-    def enabled_again(self):
-        """However a test ends, the next one finds the phone asked."""
-        self.host.run("iampassctl", "enable", "--force", timeout=60)
 
 
 class Check(ControlCase):
@@ -315,175 +281,6 @@ class Switch(ControlCase):
             self.assertNotIn("[y/N]", child.screen)
             self.assertIn("sshd does not ask PAM, so it never asks the phone", child.screen)
             self.assertFalse(self.host.path(DROP_IN).exists())
-
-
-class Trial(ControlCase):
-    def setUp(self):
-        super().setUp()
-        self.addCleanup(self.enabled_again)
-        self.ctl("disable")
-        uid = self.host.run("id", "-u", "alice").strip()
-        code, output = self.ctl("enable", "--trial", "10m", environment={"SUDO_UID": uid})
-        self.assertEqual(code, 0, output)
-        self.assertIn("it turns itself off in 10m, unless alice signs in by phone before", output)
-
-    def end(self):
-        """As the timer does, and the boot."""
-        self.host.run("systemctl", "start", f"{TRIAL}.service", timeout=120)
-
-    def told(self):
-        """What `check` says of a trial."""
-        found = json.loads(self.ctl("check", "--json")[1])["findings"]
-        return [(finding["level"], finding["text"]) for finding in found if finding["text"].startswith("a trial")]
-
-    def assert_nothing_is_left_of_it(self):
-        self.assertEqual(self.host.run("sh", "-c", f"ls /etc/systemd/system | grep {TRIAL}", check=False), "")
-        self.assertNotIn(TRIAL, self.host.run("systemctl", "list-timers", "--all"))
-        self.assertFalse(self.host.path(TRIAL_NOTES).exists())
-
-    def assert_its_end_is_told(self):
-        self.assertRegex(self.told()[0][1], r"^a trial ended \(20[-\d: ]+\) and switched sign-in by phone off: nobody had")
-        self.assertEqual([level for level, _ in self.told()], ["warning"])
-
-    def test_check_tells_of_a_trial_that_runs(self):
-        (level, text), = self.told()
-        self.assertEqual(level, "ok")
-        self.assertRegex(text, "^a trial turns itself off in ([1-9]m|10m|[0-9]+s), unless alice signs in by phone before$")
-        with self.phone("approve"):
-            self.assertEqual(self.sudo().finish(), 0)
-        self.assertRegex(self.told()[0][1], "^a trial ends in .*, and sign-in by phone stays on: alice has signed in by phone$")
-
-    def test_check_tells_of_a_timer_that_does_not_run(self):
-        self.host.run("systemctl", "stop", f"{TRIAL}.timer")
-        self.assertEqual([level for level, _ in self.told()], ["problem"])
-
-    def test_its_end_is_told_until_it_is_switched_on_or_off(self):
-        for words in (("disable",), ("enable",), ("enable", "--trial", "10m")):
-            with self.subTest(words=words):
-                self.end()
-                self.assert_its_end_is_told()
-                self.assertEqual(self.ctl(*words)[0], 0)
-                self.assertNotIn("ended", str(self.told()))
-                self.ctl("enable", "--trial", "10m")
-
-    def test_its_timer_waits_and_it_runs_at_boot_too(self):
-        self.assertEqual(self.host.run("systemctl", "is-active", f"{TRIAL}.timer").strip(), "active")
-        self.assertEqual(self.host.run("systemctl", "is-enabled", f"{TRIAL}.service").strip(), "enabled")
-
-    def test_it_turns_itself_off_where_nobody_signed_in(self):
-        self.end()
-        self.assertEqual(self.has_profiles(), [])
-        self.assert_nothing_is_left_of_it()
-        self.assert_its_end_is_told()
-
-    def test_it_stays_where_the_user_signed_in_by_phone(self):
-        with self.phone("approve"):
-            self.assertEqual(self.sudo().finish(), 0)
-        self.end()
-        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
-        self.assert_nothing_is_left_of_it()
-        self.assertEqual(self.told(), [])
-
-    def test_a_password_does_not_count_as_a_sign_in_by_phone(self):
-        with self.host.service_down():
-            child = self.sudo()
-            child.expect(r"password for alice: |Password: ")
-            child.sendline(password_of("alice"))
-            self.assertEqual(child.finish(), 0)
-        self.end()
-        self.assertEqual(self.has_profiles(), [])
-
-    def test_a_users_own_files_and_log_lines_do_not_count_as_a_sign_in(self):
-        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- session=none"
-        words = f"logger --priority authpriv.notice --tag sudo {shlex.quote(line)}; echo alice sudo >>{TRIAL_NOTES}"
-        self.assertIn("ermission denied", self.host.run("sh", "-c", words, user="visitor", check=False))
-        # There the system's journal takes a process for a privileged one.
-        said = self.host.run("unshare", "--user", "--map-root-user", "sh", "-c", words, user="visitor", check=False)
-        self.assertIn("ermission denied", said)
-        self.assertEqual(self.host.run("stat", "--format=%s %a %U", TRIAL_NOTES).strip(), "0 600 root")
-        self.end()
-        self.assertEqual(self.has_profiles(), [])
-
-    def test_enable_without_trial_keeps_it(self):
-        self.assertEqual(self.ctl("enable")[0], 0)
-        self.assert_nothing_is_left_of_it()
-        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
-
-
-class Audit(ControlCase):
-    def setUp(self):
-        super().setUp()
-        made = self.host.run(
-            "iampass-server", "host-credential", "create", "workstation", f"audit-{id(self)}", "--host", "workstation",
-            "--data", "/var/lib/iampass-server", user="_iampass-server")
-        changed = self.host.changed("/etc/iampass/credentials", lambda _: made)
-        changed.__enter__()
-        self.addCleanup(self.host.run, "systemctl", "reload", "iampass-helper")
-        self.addCleanup(changed.__exit__, None, None, None)
-        self.host.run("systemctl", "reload", "iampass-helper")
-
-    def rows(self):
-        code, output = self.ctl("audit", "--json", "--user", "alice", "--since", "1h")
-        self.assertEqual(code, 0, output)
-        # Earlier tests had another credential: the service does not tell of their sign-ins.
-        return [row for row in json.loads(output) if row["at"] >= self.began * 1000]
-
-    def test_one_sign_in_is_one_line_with_one_name_here_and_at_the_service(self):
-        with self.phone("approve"):
-            self.assertEqual(self.sudo().finish(), 0)
-
-        def is_whole():
-            rows = self.rows()
-            return len(rows) == 1 and rows[0]["journal"].get("ended") and len(rows[0]["service"].get("entries", [])) == 3
-        self.assert_eventually("its end is missing", is_whole)
-        [row] = self.rows()
-        self.assertEqual(row["journal"]["result"], "approved")
-        self.assertEqual([entry["event"] for entry in row["service"]["entries"]], ["asked", "approved", "ended"])
-        lines = self.host.run("journalctl", f"--since=@{int(self.began)}", "--priority=info", "--output=cat").splitlines()
-        own = [line for line in lines if "user=alice" in line and f"session={row['session']}" in line]
-        self.assertEqual(len(own), 1, own)
-        self.assertIn(f"phone={row['journal']['phone']}", own[0])
-
-    def test_a_denial_and_a_line_of_a_users_own(self):
-        with self.phone("deny"):
-            self.sudo().finish()
-        line = "pam_iampass(sudo:auth): approved user=alice service=sudo rhost=- session=" + "e" * 32
-        self.host.run("logger", "--priority", "authpriv.notice", "--tag", "sudo", line, user="visitor")
-        self.assert_eventually("the lines are missing", lambda: len(self.rows()) == 2)
-        denied, forged = self.rows()
-        self.assertEqual(denied["journal"]["reason"], "denied on the phone")
-        self.assertIn("denied", [entry["event"] for entry in denied["service"]["entries"]])
-        self.assertEqual(forged["service"], {"known": False})
-        self.assertGreater(forged["journal"]["written_by_uid"], 0)
-
-
-class LoginTest(ControlCase):
-    def login_test(self, service, answer="approve"):
-        with self.phone(answer):
-            child = self.host.terminal(f"iampassctl login-test alice --service {service}", timeout=40)
-            if child.expect_exact([PUSH_LINE, "asks     Password: "]) == 1:
-                child.sendline("")
-            return child.finish(40), child.screen
-
-    def test_sudos_stacks_open_and_close(self):
-        code, screen = self.login_test("sudo")
-        self.assertEqual(code, 0, screen)
-        self.assertEqual(len(re.findall("success after", screen)), 4)
-
-    def test_logins_stacks_open_a_session_of_logind(self):
-        code, screen = self.login_test("login")
-        self.assertEqual(code, 0, screen)
-        self.assertEqual(len(re.findall("success after", screen)), 4, screen)
-
-    def test_sshds_stacks_open_a_session_of_logind(self):
-        code, screen = self.login_test("sshd")
-        self.assertEqual(code, 0, screen)
-        self.assertEqual(len(re.findall("success after", screen)), 4, screen)
-
-    def test_a_denial_is_said(self):
-        code, screen = self.login_test("sudo", "deny")
-        self.assertEqual(code, 77)
-        self.assertRegex(screen, "maxtries after .*: denied on the phone")
 
 
 if __name__ == "__main__":

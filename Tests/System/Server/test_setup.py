@@ -1,18 +1,16 @@
 """`iampass-server setup` by options: an authority, an application, an administrator; broken off, again, and refused."""
 
-import contextlib
 import os
 import re
 import signal
 import socket
-import sqlite3
 import subprocess
 import unittest
 
-from setup_world import MODES, SERVICE_USER, SetupCase, ask, certificate_facts
+from setup_world import MODES, SERVICE_USER, SetupCase
 from Support.HostileService.hostile_certificates import Certificates
 from Support.Service.server import CANNOT_CREATE, CONFIG, DATA, IO, NO_INPUT, UNAVAILABLE, USAGE
-from Support.Service.world import PATIENCE, make_certificate, program, run
+from Support.Service.world import PATIENCE, program, run
 
 #: sysexits.h
 NO_HOST, NO_PERMISSION = 68, 77
@@ -51,56 +49,6 @@ class Automation(SetupCase):
         self.assertEqual(listed.splitlines(), ["alice  admin  no phone", "bob  admin  phone"])
         link = re.search(rf"{self.world.url}/register/\S+", lost)[0]
         run(program("iampass-phone"), "register", link, "--state", self.world.path("new"), "--ca", self.world.authority)
-
-    def with_a_phone(self):
-        """Set up with one administrator, who has registered a phone since."""
-        done = self.set_up(*self.world.usual, "--administrator", "alice")
-        self.assertIn("administrator start-signing --recovery-key --data", done.stdout)
-        self.world.serve()
-        self.world.register(done.stdout, "phone.json")
-
-    def test_one_administrators_lost_phone_is_replaced_by_the_recovery_key(self):
-        self.with_a_phone()
-        done = self.set_up("--administrator", "alice")
-        path = self.world.path("recovery-key")
-        self.assertIn(f"A recovery key, for root alone, is in the file:\n  {path}\n", done.stdout)
-        self.assertIn("\nThe recovery key counts from now on.\n", done.stdout)
-        self.assertEqual(run("stat", "--format=%U %G %a", path), "root root 600\n")
-        key = self.world.read("recovery-key")
-        self.assertRegex(key, rb"\AIRK1\S+\n\Z")
-        for said in (done.stdout + done.stderr, self.world.server("audit"), self.world.server("administrator", "list")):
-            self.assertNotIn("IRK1", said)
-        self.assertNotIn("ecovery key", self.set_up("--administrator", "alice").stdout)
-        self.assertEqual(self.world.read("recovery-key"), key)
-        self.world.register(self.world.server("administrator", "link", "alice", "--lost"), "new.json")
-        self.assertIn("number 2", self.world.server("administrator", "sign", "--recovery-key", path, "--yes"))
-
-    def test_another_file_stays_and_no_key_counts(self):
-        self.with_a_phone()
-        with open(os.open(self.world.path("recovery-key"), os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
-            file.write("somebody's\n")
-        done = self.world.setup("--administrator", "alice")
-        self.assert_refused(done, CANNOT_CREATE, r".*recovery-key is there, and is not a recovery key\n")
-        self.assertEqual(self.world.read("recovery-key"), b"somebody's\n")
-        self.assertNotIn("number", self.world.server("administrator", "list"))
-
-    def test_broken_off_before_its_key_counts_it_goes_on_with_the_same_one(self):
-        self.with_a_phone()
-        self.set_up("--administrator", "alice")
-        key = self.world.read("recovery-key")
-        with contextlib.closing(sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=30)) as database, database:
-            database.execute("DELETE FROM administrator_set")
-        self.assertIn("The recovery key counts from now on.", self.set_up("--administrator", "alice").stdout)
-        self.assertEqual(self.world.read("recovery-key"), key)
-
-    def test_two_phones_that_sign_need_no_recovery_key(self):
-        done = self.set_up(*self.world.usual, "--administrator", "alice", "--administrator", "bob")
-        self.world.serve()
-        for name, told in zip(("alice", "bob"), done.stdout.split("administrator bob:"), strict=True):
-            self.world.register(told, name)
-        done = self.set_up("--administrator", "alice")
-        self.assertIn("A key on paper, if they get lost:\n  iampass-server administrator recovery-key --data", done.stdout)
-        self.assertFalse(os.path.exists(self.world.path("recovery-key")))
 
     def test_the_file_manages_the_application(self):
         self.set_up()
@@ -371,102 +319,6 @@ class RefusedFiles(SetupCase):
         self.world.serve()
         self.assertEqual(self.world.get("/healthz"), 200)
         self.assertIn("nothing to renew", self.world.renew().stdout)
-
-
-class Renewal(SetupCase):
-    def test_a_running_service_takes_the_new_certificate_and_keeps_its_connections(self):
-        self.set_up()
-        service, pair = self.world.serve(), self.world.path("etc/own/service.pem")
-        serial, key = certificate_facts(pair)
-        with self.world.connect() as old:
-            self.assertEqual(ask(old, "/healthz"), 200)
-            done = self.world.renew("--force")
-            self.assertRegex(done.stdout, r"^renewed the certificate, good until \d{4}-\S+Z\n$", done.stderr)
-            # As systemctl reload does it.
-            service.process.send_signal(signal.SIGHUP)
-            service.wait_for("took the renewed certificate")
-            new_serial, new_key = certificate_facts(pair)
-            self.assertNotEqual(new_serial, serial)
-            self.assertEqual(new_key, key)
-            with self.world.connect() as new:
-                shown = new.getpeercert()["serialNumber"]
-            self.assertEqual(new_serial.strip(), f"serial={shown}")
-            self.assertEqual(ask(old, "/healthz"), 200)
-
-    def test_before_its_time_nothing_is_renewed(self):
-        self.set_up()
-        before = self.world.files()
-        done = self.world.renew()
-        self.assertRegex(done.stdout, r"^the certificate is good until \d{4}-\S+Z: nothing to do\n$", done.stderr)
-        self.assertEqual(self.world.files(), before)
-
-    def test_before_the_setup_there_is_nothing_to_renew(self):
-        done = self.world.renew()
-        self.assertEqual((done.returncode, done.stdout), (0, "the certificate is not setup's: there is nothing to renew\n"))
-
-    def test_without_the_authority_it_says_so(self):
-        self.set_up()
-        for name in ("authority.pem", "authority.key"):
-            os.unlink(self.world.path("etc/own", name))
-        self.assert_refused(self.world.renew(), NO_INPUT, "the authority of this service is missing")
-
-    def test_two_at_once_wait_for_each_other(self):
-        self.set_up()
-        runs = [subprocess.Popen(self.world.words("--force", command="certificate renew"), stdout=subprocess.PIPE, text=True)
-                for _ in range(3)]  # fmt: skip
-        for process in runs:
-            self.assertIn("renewed the certificate", process.communicate(timeout=PATIENCE)[0])
-        self.world.serve()
-        self.assertEqual(self.world.get("/healthz"), 200)
-
-
-class Certbot(SetupCase):
-    def setUp(self):
-        super().setUp()
-        self.live = self.world.path("letsencrypt/live/localhost")
-        os.makedirs(self.live)
-        self.make_pair()
-
-    def make_pair(self):
-        key, certificate = make_certificate(self.world.folder, "certbot")
-        # As certbot leaves them.
-        os.chmod(key, 0o600)
-        os.rename(key, self.live + "/privkey.pem")
-        os.rename(certificate, self.live + "/fullchain.pem")
-        self.world.authority = self.live + "/fullchain.pem"
-
-    def test_its_certificate_is_used_and_renewed(self):
-        self.set_up(*self.world.usual, "--certbot")
-        pair = self.world.path("etc/certbot.pem")
-        self.assertEqual(run("stat", "--format=%U %G %a", pair).split(), ["root", SERVICE_USER, "640"])
-        service = self.world.serve()
-        self.assertEqual(self.world.get("/healthz"), 200)
-        self.assertIn("in use already: nothing to do", self.world.renew().stdout)
-        self.make_pair()
-        self.assertIn("took certbot's certificate", self.world.renew().stdout)
-        service.process.send_signal(signal.SIGHUP)
-        service.wait_for("took the renewed certificate")
-        self.assertEqual(self.world.get("/healthz"), 200)
-
-    def test_the_hook_renews(self):
-        self.set_up(*self.world.usual, "--certbot")
-        hook = self.world.path("letsencrypt/renewal-hooks/deploy/iampass-server")
-        self.assertEqual(run("stat", "--format=%U %a", hook).split(), ["root", "755"])
-        self.assertIn("\nexec /usr/bin/iampass-server certificate renew\n", self.world.read(hook).decode())
-        run("sh", "-n", hook)
-
-    def test_without_a_certificate_of_certbots_it_says_so(self):
-        os.unlink(self.live + "/fullchain.pem")
-        self.assert_refused(self.world.setup(*self.world.usual, "--certbot"), NO_INPUT, "certbot has no certificate in .*/live/localhost")
-
-    def test_a_renewed_pair_that_does_not_fit_is_not_taken(self):
-        self.set_up(*self.world.usual, "--certbot")
-        before = self.world.read("etc/certbot.pem")
-        key, certificate = make_certificate(self.world.folder, "other")
-        os.unlink(key)
-        os.rename(certificate, self.live + "/fullchain.pem")
-        self.assert_refused(self.world.renew(), DATA, "the key in .* is not the key of the certificate")
-        self.assertEqual(self.world.read("etc/certbot.pem"), before)
 
 
 if __name__ == "__main__":
