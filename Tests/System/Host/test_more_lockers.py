@@ -4,7 +4,8 @@ import time
 import unittest
 
 import test_lockers
-from desktop_case import DesktopCase
+from desktop_case import PROMPT, DesktopCase
+from Support.Hosts import testhost
 
 
 class Asking(test_lockers.X11, test_lockers.Lockers):
@@ -48,6 +49,77 @@ class Xsecurelock(Asking, DesktopCase):
             # It shows for a moment that it has failed.
             self.assert_eventually("the dialog stays", lambda: self.dialog_is_there() != self.typed_at)
         super().unlock_by_password(taken)
+
+
+class ApprovedXsecurelock(Xsecurelock):
+    """With `unlock = approved`: `services` lists no locker, and this one runs in the session whose screen it locks."""
+
+    def setUp(self):
+        self.enterContext(self.unlock("approved"))
+        super().setUp()
+
+    def unlock(self, policy):
+        def change(text):
+            lines = [line for line in text.splitlines() if not line.startswith(("services", "unlock"))]
+            return "\n".join([*lines, "services = sudo login sshd", f"unlock = {policy}", ""])
+        return self.host.changed(testhost.CONFIGURATION, change)
+
+    def lock(self):
+        self.in_the_session(f"DISPLAY={self.screen['DISPLAY']} sh -c 'exec >/dev/null 2>&1; {self.command}'")
+        self.assertTrue(self.is_locked())
+
+    def in_the_session(self, command):
+        """What the command shows."""
+        self.desktop().sendline(f"{command}; echo done-$((1 + 1))")
+        self.desktop().expect("done-2")
+        shown = self.desktop().before
+        self.desktop().expect(PROMPT)
+        return shown
+
+    def lock_again(self, lock):
+        """The screen that the test found locked, by another locker."""
+        self.host.run("pkill", "-KILL", "-x", self.process)
+        self.assert_unlocked()
+        lock()
+        self.assertTrue(self.is_locked())
+
+    def test_a_locker_outside_of_the_session_takes_the_password_alone(self):
+        self.lock_again(super().lock)
+        with self.phone("approve") as phone:
+            self.type("")
+            # pam_unix had Enter for the password.
+            self.assert_eventually("Enter is not taken", lambda: self.passwords(self.pam_service) == ["refused"])
+            self.unlock_by_password("same")
+            self.assertEqual(len(phone.requests()), 0)
+
+    def test_with_unlock_off_it_takes_the_password_alone(self):
+        with self.unlock("off"), self.phone("approve") as phone:
+            self.type("")
+            self.assert_eventually("Enter is not taken", lambda: self.passwords(self.pam_service) == ["refused"])
+            self.unlock_by_password("same")
+            self.assertEqual(len(phone.requests()), 0)
+
+    def test_what_another_program_is_approved_opens_nothing(self):
+        with self.phone("approve") as phone:
+            shown = self.in_the_session(f"echo | pamtester {self.pam_service} alice authenticate")
+            self.assertIn("successfully authenticated", shown)
+            self.assertEqual(len(phone.requests()), 1)
+        self.assertTrue(self.is_locked())
+
+    def test_a_session_elsewhere_that_is_approved_opens_nothing(self):
+        with self.phone("approve") as phone:
+            child = self.ssh()
+            self.press_enter_for_the_phone(child)
+            self.assertEqual(child.finish(), 0)
+            self.assertEqual(len(phone.requests()), 1)
+        self.assertTrue(self.is_locked())
+
+    def test_a_phone_that_comes_back_opens_nothing(self):
+        with self.phone("approve") as phone:
+            for word in ("leave", "return"):
+                self.host.run("iampass-phone", word, "--state", testhost.PHONE_STATE, user="phone")
+            self.assertEqual(len(phone.requests()), 0)
+        self.assertTrue(self.is_locked())
 
 
 class ScreenSaver(Asking):
