@@ -158,6 +158,33 @@ class Console(unittest.TestCase):
         browser.sees("th", "desk-9")
         self.looks_well("computers")
 
+    def test_groups_and_their_users(self):
+        long = "g2" * 32
+        for name, groups in (("gina", ("lab", "night-shift")), ("gerd", ("lab", long))):
+            server("user", "add", "office", name, "--no-link", *(f"--group={one}" for one in groups))
+        self.addCleanup(server, "user", "remove", "office", "gina", "gerd")
+        self.open_office()
+        self.follow("Groups of these users")
+        self.on("Groups")
+        self.assertEqual(browser.each("tbody th"), [long, "lab", "night-shift"])
+        self.looks_well("groups")
+        browser.type("input[name=q]", "NIGHT")
+        self.press("Search")
+        browser.until(lambda: browser.each("tbody th") == ["night-shift"], "the group that was searched for")
+        self.assertIn("1", browser.each("td[data-name=Users]")[0])
+        self.follow("All")
+        browser.tap("a", "lab")
+        self.on("Group lab")
+        self.assertEqual([one.split()[0] for one in browser.each("tbody th")], ["gerd", "gina"])
+        self.looks_well("group")
+        self.follow("gina")
+        self.on("User gina")
+        self.looks_well("user-of-groups")
+        self.follow("night-shift")
+        self.on("Group night-shift")
+        self.follow("All groups")
+        self.on("Groups")
+
     def test_an_auditor_reads(self):
         self.signed_in("otto", "auditor")
         self.open_office()

@@ -44,7 +44,10 @@ import Testing
     #expect(await visitor.get("").status == 401)
   }
 
-  @Test(arguments: ["", "/application/x", "/sessions", "/audit", "/audit.jsonl", "/application/x/user/1"])
+  @Test(arguments: [
+    "", "/application/x", "/sessions", "/audit", "/audit.jsonl", "/application/x/user/1", "/application/x/groups",
+    "/application/x/group?name=lab",
+  ])
   func nothingIsShownWithoutSigningIn(_ path: String) async throws {
     let fixture = try await Fixture()
     let reply = await ConsoleVisitor(fixture: fixture).get(path, accept: nil)

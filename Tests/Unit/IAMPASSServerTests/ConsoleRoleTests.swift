@@ -58,8 +58,8 @@ import Testing
       + ConsoleRoute.AdministratorAct.allCases.map { "/administrators/n/\($0.rawValue)" }
     let others = [
       "/", "/style.css", "/times.js", "/enter", "/enter/x", "/sign-in", "/leave", "/applications", "/application/a",
-      "/application/a/user/1", "/joins", "/joins/j", "/sessions", "/sessions/s/end", "/audit", "/audit.jsonl",
-      "/administrators", "/administrators/sign",
+      "/application/a/user/1", "/application/a/groups", "/application/a/group", "/joins", "/joins/j", "/sessions",
+      "/sessions/s/end", "/audit", "/audit.jsonl", "/administrators", "/administrators/sign",
     ]
     var found = 0
     for path in acts + others {

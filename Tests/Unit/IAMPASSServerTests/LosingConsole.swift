@@ -100,6 +100,14 @@ extension LosingStorage {
     try await call { try await $0.application(id, usersAfter: user, matching: text) }
   }
 
+  func groups(of application: String, after name: String, matching text: String) async throws -> GroupPage? {
+    try await call { try await $0.groups(of: application, after: name, matching: text) }
+  }
+
+  func group(_ name: String, of application: String, usersAfter user: String) async throws -> GroupOverview? {
+    try await call { try await $0.group(name, of: application, usersAfter: user) }
+  }
+
   func liftBlocks(of user: Int64, of application: String, at now: UnixTime) async throws -> RequestBlocks? {
     try await call { try await $0.liftBlocks(of: user, of: application, at: now) }
   }

@@ -28,6 +28,7 @@ import Testing
     "actors of the audit": "165d9c645d91ed17",
     "change channel": "c94165cb01410d65",
     "housekeeper": "21bc15aa4632b1f9",
+    "user groups": "1c1a939229af696c",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

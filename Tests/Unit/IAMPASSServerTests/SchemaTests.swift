@@ -55,6 +55,7 @@ import Testing
     "lifted blocks": "84fb18fa66e1974d",
     "told names": "c730fed1b3a7a929",
     "actors of the audit": "dcf8a60d8107818b",
+    "user groups": "b19262375f64f475",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -105,6 +106,7 @@ import Testing
     "lifted blocks": "37b17919821ffc61",
     "told names": "cb14a4244a153aec",
     "actors of the audit": "509157ff35a3585b",
+    "user groups": "280a3079bd1b9c12",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

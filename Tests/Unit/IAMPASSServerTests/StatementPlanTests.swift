@@ -11,7 +11,7 @@ import Testing
   /// By their names on PostgreSQL, and on SQLite.
   private static let growing: Set<String> = [
     "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
-    "listed_user",
+    "listed_user", "group_member", "user_group",
   ]
 
   /// What reads many rows, and may: a part of the statement, and why.

@@ -17,8 +17,8 @@ extension Console {
     case .administrators: try await addAdministrator(visitor)
     case .signAdministrators: try await signAdministrators(visitor)
     case .administratorAct(let name, let act): try await perform(act, onAdministrator: name, visitor)
-    case .style, .script, .overview, .enter, .signIn, .application, .user, .joinCode, .sessions, .audit,
-      .auditExport:
+    case .style, .script, .overview, .enter, .signIn, .application, .groups, .group, .user, .joinCode, .sessions,
+      .audit, .auditExport:
       refusal(.notFound)
     }
   }

@@ -18,7 +18,8 @@ extension Console {
       table.add([
         "\(one.credential.host)\(copy(of: one, visitor))",
         "<a href=\"\(base)/application/\(one.credential.application)\">\(one.application)</a>",
-        "\(one.credential.name)", "\(one.credential.group)", "\(one.report?.software ?? "–")", list(of: one),
+        "\(one.credential.name)", groupLink(one.credential.group, of: one.credential.application),
+        "\(one.report?.software ?? "–")", list(of: one),
         dated(one.credential.lastUsedAt).html(orElse: "never"),
         "<a href=\"\(base)/sessions?computer=\(PercentEncoding.encode(one.credential.host))\">\(one.liveSessions)</a>",
         "\(one.heldBack)",

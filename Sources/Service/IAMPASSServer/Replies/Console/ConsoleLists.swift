@@ -24,8 +24,9 @@ extension Console {
       user.phone.map { name in
         "<p>The phone shows “\(name)”; registered \(dated(user.registeredAt).html(orElse: "")), last used \(dated(user.lastUsedAt).html(orElse: "never")).\(phones.count == 1 ? look(at: phones[0]) : .nothing)</p>"
       } ?? "<p>No phone is registered.</p>"
+    let groups = groupLinks(user.groups, of: application.id)
     let content: HTML = """
-      <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a></p>
+      <p class="soft">User of <a href="\(base)/application/\(application.id)">\(application.name)</a>\(groups.text.isEmpty ? .nothing : "; groups: \(groups)")</p>
       <section aria-labelledby="phone">
       <h2 id="phone">Phone</h2>
       \(phone)

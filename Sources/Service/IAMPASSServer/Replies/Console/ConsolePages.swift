@@ -11,6 +11,8 @@ extension Console {
     case .overview: try await overviewPage(visitor)
     case .applications: try await applicationsPage(visitor)
     case .application(let id): try await applicationPage(id, visitor)
+    case .groups(let application): try await groupsPage(of: application, visitor)
+    case .group(let application): try await groupPage(of: application, visitor)
     case .user(let application, let user): try await userPage(user, of: application, visitor)
     case .joins: try await joinsPage(visitor)
     case .joinCode(let id): try await joinCodePage(id, visitor)
@@ -90,14 +92,7 @@ extension Console {
     let (application, users) = (found.application, found.users)
     let path = "/application/\(application.id)"
     var table = ConsoleTable(["User", "Groups", "Phone", "Registered", "Last use"])
-    for user in users {
-      table.add([
-        "<a href=\"\(base + path)/user/\(user.id)\">\(user.known.html)</a>",
-        "\(user.groups.split(separator: " ").joined(separator: ", "))",
-        user.phone.map { "\($0)\(user.isAway ? " (away)" : "")" } ?? "<span class=\"soft\">none</span>",
-        dated(user.registeredAt).map(\.html) ?? .nothing, dated(user.lastUsedAt).html(orElse: "never"),
-      ])
-    }
+    for user in users { table.add(row(of: user, in: application.id)) }
     let more: HTML =
       found.usersFurther.map {
         "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\($0)")]))\">More users</a></p>"
@@ -108,6 +103,7 @@ extension Console {
       \(searchForm(path, [("q", "User, phone or group", "search")]))
       \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add them here, or with iampassctl user add." : "No more users."))
       \(more)
+      <p><a href="\(base + path)/groups">Groups of these users</a></p>
       \(unfolding("Add a user to the list", "/application/\(application.id)/users", visitor, """
         <p class="soft">For computers that have joined: they learn of the user within two seconds. The next page has a link
         for the user's phone, unless there is one. A user who is on the list already gets these groups.</p>

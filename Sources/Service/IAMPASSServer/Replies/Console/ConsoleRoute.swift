@@ -12,6 +12,9 @@ enum ConsoleRoute: Equatable {
   case application(id: String)
   case applicationAct(id: String, ApplicationAct)
   case credentialAct(application: String, credential: String, CredentialAct)
+  case groups(application: String)
+  /// A group, which the query names.
+  case group(application: String)
   case user(application: String, user: Int64)
   case userAct(application: String, user: Int64, UserAct)
   case joins
@@ -45,6 +48,8 @@ enum ConsoleRoute: Equatable {
     case ("leave", 1): self = .leave
     case ("applications", 1): self = .applications
     case ("application", 2): self = .application(id: path[1])
+    case ("application", 3) where path[2] == "groups": self = .groups(application: path[1])
+    case ("application", 3) where path[2] == "group": self = .group(application: path[1])
     case ("application", 3):
       guard let act = ApplicationAct(rawValue: path[2]) else { return nil }
       self = .applicationAct(id: path[1], act)
@@ -90,7 +95,8 @@ enum ConsoleRoute: Equatable {
 
   var methods: Set<String> {
     switch self {
-    case .style, .script, .overview, .application, .user, .joinCode, .sessions, .audit, .auditExport: ["GET"]
+    case .style, .script, .overview, .application, .groups, .group, .user, .joinCode, .sessions, .audit, .auditExport:
+      ["GET"]
     case .enter(let code): code == nil ? ["POST"] : ["GET"]
     case .applications, .signIn, .joins, .administrators: ["GET", "POST"]
     case .leave, .applicationAct, .credentialAct, .userAct, .joinAct, .endSession, .administratorAct,

@@ -10,9 +10,8 @@ struct ConsoleRule: Sendable {
   static let all: [ConsoleRule] =
     anybody("GET", "/style.css", "/times.js", "/enter/*", "/sign-in") + anybody("POST", "/enter", "/sign-in")
     + rules(
-      .auditor, "GET", "/", "/applications", "/application/*", "/application/*/user/*", "/joins", "/joins/*",
-      "/sessions", "/audit",
-      "/audit.jsonl", "/administrators")
+      .auditor, "GET", "/", "/applications", "/application/*", "/application/*/groups", "/application/*/group",
+      "/application/*/user/*", "/joins", "/joins/*", "/sessions", "/audit", "/audit.jsonl", "/administrators")
     + rules(.auditor, "POST", "/leave")
     + rules(
       .helpdesk, "POST", "/application/*/user/*/link", "/application/*/user/*/lost",

@@ -63,6 +63,18 @@ protocol ConsoleStore: AdministratorStore {
   ///   - text: a part of a user's name, of the name on the phone, or of a group; empty: all.
   func application(_ id: String, usersAfter user: Int64, matching text: String) async throws -> ApplicationOverview?
 
+  /// A page of an application's groups, sorted by name; nil if there is no such application.
+  ///
+  /// - Parameters:
+  ///   - name: the page begins after this group.
+  ///   - text: a part of a group's name; empty: all.
+  func groups(of application: String, after name: String, matching text: String) async throws -> GroupPage?
+
+  /// A group of an application, with a page of its users sorted by name; nil if there is none.
+  ///
+  /// - Parameter user: the page begins after the user with this name.
+  func group(_ name: String, of application: String, usersAfter user: String) async throws -> GroupOverview?
+
   /// A user of an application; nil if there is none.
   func user(_ id: Int64, of application: String) async throws -> UserOverview?
 

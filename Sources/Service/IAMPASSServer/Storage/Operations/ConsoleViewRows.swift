@@ -20,7 +20,7 @@ extension ApplicationSummary {
 }
 
 extension UserSummary {
-  private init(row: some StorageRow) throws {
+  init(row: some StorageRow) throws {
     id = try row.get("id")
     known = try KnownUser(
       listed: row.get("listed_name"), told: row.get("told_name"), called: row.get("called"), id: row.get("name"))

@@ -50,6 +50,7 @@ enum Schema {
     .liftedBlocks,
     .toldNames,
     .auditActors,
+    .userGroups,
   ]
 
   static var migrator: DatabaseMigrator {
