@@ -287,6 +287,8 @@ let package = Package(
         // SQLite's own functions, with which a move reads and writes millions of values.
         .product(name: "GRDBSQLite", package: "GRDB.swift"),
         .product(name: "JWTKit", package: "jwt-kit"),
+        // AES-GCM, which the JWTs' library brings with it.
+        .product(name: "Crypto", package: "swift-crypto"),
         .product(name: "Logging", package: "swift-log"),
       ],
       // The server is installed as one file, so its pages are inside.

@@ -86,6 +86,10 @@ extension LosingStorage {
     try await call { try await $0.forgetOld(kind, at: now, wall: wall) }
   }
 
+  func sealProblem() async throws -> SealFault? {
+    try await call { try await $0.sealProblem() }
+  }
+
   func stock() async throws -> StorageStock {
     try await call { try await $0.stock() }
   }

@@ -111,7 +111,7 @@ import Testing
     #expect(sessions.first { $0.id == "s3" }?.lifecycle.status == .walkaway)
     #expect(try await storage.read { try Phone.live(of: 1, in: $0).first?.id } == "p1")
     #expect(try await storage.read { try HostCredential.find("c1", in: $0)?.isRevoked } == false)
-    _ = try await storage.read { try PushTargets.token(in: $0) }
+    _ = try await storage.read { try PushTargets.token(in: $0, Seals(keys: nil)) }
     let isSpentAgain = try await storage.write { db in
       let forgetAt = UnixTime(seconds: 1_799_999_600)
       return try UsedNonces.useNonce("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)

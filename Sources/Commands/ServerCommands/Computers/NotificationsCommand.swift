@@ -18,10 +18,11 @@ struct NotificationsCommand: AsyncParsableCommand {
     var application: String
 
     @OptionGroup var place: DatabaseOptions
+    @OptionGroup var seal: SealOptions
 
     func managing<Value>(_ work: (any OperatorStore) async throws -> Value) async throws -> Value {
       try await explaining {
-        let storage = try place.existing()
+        let storage = try place.existing(seal)
         do { return try await work(storage) } catch let refusal as ApplicationRefusal {
           throw CommandProblem(
             refusal, name: DisplayText.sanitized(application), known: await storage.knownApplications())

@@ -35,6 +35,16 @@ struct DatabaseOptions: ParsableArguments {
     }
   }
 
+  /// The same, with the keys of its sealed secrets. They may be root's file: it is read before this process becomes
+  /// another user.
+  func existing(_ seal: SealOptions) throws -> any OperatorStore { try existing(by: try seal.keys()) }
+
+  func existing(by keys: SealKeys?) throws -> any OperatorStore {
+    var storage = try existing()
+    storage.sealKeys = keys
+    return storage
+  }
+
   /// Tries again for two seconds: a starting service may be making the tables just now.
   private static func onceMade<Storage>(_ open: () throws -> Storage) throws -> Storage {
     for _ in 0..<20 {

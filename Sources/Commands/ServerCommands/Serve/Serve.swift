@@ -112,6 +112,8 @@ struct Serve: AsyncParsableCommand {
     completion: .directory)
   var programs = SignInService.usualPrograms
 
+  @OptionGroup var seal: SealOptions
+
   @Option(help: ArgumentHelp("trace, debug, info, notice, warning, error or critical.", valueName: "level"))
   var logLevel = "info"
 
@@ -182,10 +184,12 @@ struct Serve: AsyncParsableCommand {
   /// Opens the storage. After a clean stop the whole file is checked while the service runs. Otherwise it is checked
   /// now, unless that takes too long: a crash may have damaged it, or the file may have been replaced.
   private func openStorage(
-    in data: String, _ logger: Logger
+    in data: String, _ keys: SealKeys?, _ logger: Logger
   ) async throws -> (storage: SQLiteStorage, isChecked: Bool) {
     let isClean = CleanStop(folder: data).take()
-    let storage = try SQLiteStorage(folder: data)
+    var storage = try SQLiteStorage(folder: data)
+    storage.sealKeys = keys
+    try await check(storage, logger)
     let isChecked = isClean ? false : try await storage.checkWhole(within: Self.longestCheck)
     if !isClean && !isChecked {
       logger.warning("the last stop was not in order, and the database is large: it is checked while the service runs")
@@ -198,6 +202,15 @@ struct Serve: AsyncParsableCommand {
     return (storage, isChecked)
   }
 
+  /// Refuses a database whose sealed secrets cannot be opened, before anything is changed in it.
+  private func check(_ storage: any OperatorStore, _ logger: Logger) async throws {
+    try await storage.checkSeals()
+    guard storage.sealKeys != nil, try await !storage.isSealed() else { return }
+    logger.warning(
+      "secrets in the database are in clear, although there is a key to seal them",
+      metadata: ["hint": "iampass-server database seal"])
+  }
+
   private func makeService(
     _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
   ) async throws -> (SignInService, any OperatorStore, unchecked: SQLiteStorage?) {
@@ -205,8 +218,11 @@ struct Serve: AsyncParsableCommand {
       authority: pushAuthority, standIn: try standIn(), proxy: try PushProxy(ofOption: pushProxy))
     let contact = try PushContact(ofOption: pushContact)
     let proxies = TrustedProxies(addresses.proxies)
+    let keys = try seal.keys()
     if let database {
-      let storage = try PostgreSQLStorage(url: database)
+      var storage = try PostgreSQLStorage(url: database)
+      storage.sealKeys = keys
+      try await check(storage, logger)
       if try storage.beginWithCopy() { SignInService.tellOfLostHistory(logger) }
       let service = SignInService(
         storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
@@ -214,7 +230,7 @@ struct Serve: AsyncParsableCommand {
         joinCodes: joinCodes)
       return (service, storage, nil)
     }
-    let (storage, isChecked) = try await openStorage(in: data ?? "", logger)
+    let (storage, isChecked) = try await openStorage(in: data ?? "", keys, logger)
     let service = SignInService(
       storage: storage, publicURL: addresses.publicURL, longestWait: longestWait, pushTrust: pushTrust,
       pushContact: contact, proxies: proxies, programs: programs, logger: logger, certificateEnd: { tls.end },

@@ -10,10 +10,11 @@ struct SigningKeyCommand: AsyncParsableCommand {
 
   struct Options: ParsableArguments {
     @OptionGroup var place: DatabaseOptions
+    @OptionGroup var seal: SealOptions
 
     /// Prints the keys that `work` gives, newest first.
     func print(_ work: (any OperatorStore) async throws -> [PublishedKey]) async throws {
-      let keys = try await explaining { try await work(try place.existing()) }
+      let keys = try await explaining { try await work(try place.existing(seal)) }
       try Output.say(keys.map { "\($0.id)  made=\($0.madeAt.text)  \(Self.text(of: $0.use))" })
     }
 

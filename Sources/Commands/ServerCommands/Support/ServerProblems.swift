@@ -364,6 +364,8 @@ func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
     throw CommandProblem(error)
   } catch let refusal as MoveRefusal {
     throw CommandProblem(refusal)
+  } catch let fault as SealFault {
+    throw CommandProblem(fault)
   } catch let problem as CommandProblem {
     throw problem
   } catch {

@@ -11,6 +11,6 @@ extension SignInService {
     }
     if isFileDamaged { return "the database's file is damaged" }
     _ = try await core.health()
-    return nil
+    return try await core.storage.sealProblem().map { "\($0)" }
   }
 }

@@ -20,6 +20,10 @@ protocol HousekeepingStore: Sendable {
   /// Throws if the storage cannot be read.
   func answer() async throws
 
+  /// Why this server cannot use the database's sealed secrets; nil if it can, or if there are none. Values are not
+  /// opened.
+  func sealProblem() async throws -> SealFault?
+
   /// Entries of the audit with greater ids, oldest first, to read all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
 

@@ -96,6 +96,28 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
   func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
+  /// The keys of the database's sealed secrets; nil if there are none, or if they are not known here.
+  var sealKeys: SealKeys? { get set }
+
+  /// Opens every sealed secret. Throws ``SealFault``.
+  func checkSeals() async throws
+
+  /// Whether secrets in the database are sealed.
+  func isSealed() async throws -> Bool
+
+  /// Seals all secrets by the first of ``sealKeys``, in one transaction. Throws ``SealFault``.
+  ///
+  /// - Returns: how many were not sealed by it before.
+  func sealSecrets(at now: UnixTime) async throws -> Int
+
+  /// Stores all secrets in clear, in one transaction. Throws ``SealFault``.
+  ///
+  /// - Returns: how many were sealed.
+  func unsealSecrets(at now: UnixTime) async throws -> Int
+
+  /// Removes what overwritten secrets have left in the database's own files, as far as the engine can. Writers may wait.
+  func eraseOverwritten() async throws
+
   /// Known problems that could lose stored data. Throws for a damaged database.
   func problems() async throws -> [String]
 

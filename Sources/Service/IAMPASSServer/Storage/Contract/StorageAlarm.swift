@@ -3,7 +3,7 @@ import Logging
 import Synchronization
 
 /// The kinds of failures of the storage, by what an operator can do.
-enum StorageTrouble: Sendable {
+enum StorageTrouble: Sendable, Equatable {
   case full
   case locked
   case damaged
@@ -13,6 +13,8 @@ enum StorageTrouble: Sendable {
   case busy
   /// `iampass-server database move` has moved all data away.
   case moved
+  /// A sealed secret cannot be used.
+  case sealed(SealFault)
   case other
 
   var hint: String {
@@ -23,6 +25,7 @@ enum StorageTrouble: Sendable {
     case .unreachable: "look at the PostgreSQL server, and at the network on the way to it"
     case .busy: "look whether the PostgreSQL server answers, at its load, and for transactions that take long"
     case .moved: "start the service on the new database; iampass-server database check says where it is"
+    case .sealed(let fault): fault.hint
     case .other: "look at the data directory and its disk"
     }
   }
@@ -61,7 +64,7 @@ final class StorageAlarm: Sendable {
       defer { state.untold = 0 }
       state.toldAt = now
       // Damage stays, although other parts of the file still work.
-      state.isOn = trouble != .damaged
+      if case .sealed = trouble { state.isOn = false } else { state.isOn = trouble != .damaged }
       return state.untold
     }
   }

@@ -4,17 +4,19 @@ extension StorageEngine {
   public func setNotifications(
     _ settings: NotificationSettings, of application: String, at now: UnixTime
   ) async throws {
-    try await write { db in
+    try await write { [seals] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw ApplicationRefusal.nameUnknown
       }
+      let place = SealedPlace.notifications(application: application.id, service: settings.service.rawValue)
+      let secret = try seals.close(settings.secret, at: place, in: db)
       try db.execute(
         """
         INSERT INTO notification_service (application, service, told, details, secret, set_at)
         VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (application, service) DO UPDATE SET told = excluded.told, details = excluded.details,
           secret = excluded.secret, set_at = excluded.set_at
-        """, application.id, settings.service.rawValue, settings.told, settings.details, settings.secret.exposedValue,
+        """, application.id, settings.service.rawValue, settings.told, settings.details, secret,
         now.milliseconds)
     }
   }

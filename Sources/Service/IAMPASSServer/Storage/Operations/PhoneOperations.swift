@@ -124,10 +124,10 @@ extension StorageEngine {
 
 // Push messages.
 extension StorageEngine {
-  func pushToken() async throws -> PushToken { try await read { try PushTargets.token(in: $0) } }
+  func pushToken() async throws -> PushToken { try await read { [seals] in try PushTargets.token(in: $0, seals) } }
 
   func pushTargets(of user: Int64) async throws -> [PushTarget] {
-    try await read { try PushTargets.pushTargets(of: user, in: $0) }
+    try await read { [seals] in try PushTargets.pushTargets(of: user, in: $0, seals) }
   }
 
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {

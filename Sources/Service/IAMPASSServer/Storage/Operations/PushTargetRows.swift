@@ -10,41 +10,46 @@ enum PushTargets {
 
   static func newKey() throws -> Secret { try DeviceKey.generate().exported() }
 
-  static func token(in db: some StorageTransaction) throws -> PushToken {
-    let stored = try db.text("SELECT private_key FROM push_key") ?? ""
-    return PushToken(key: try DeviceKey(exported: Secret(stored)))
+  static func token(in db: some StorageTransaction, _ seals: Seals) throws -> PushToken {
+    let stored = try SealMark.storedPushKey(in: db) ?? ""
+    return PushToken(key: try DeviceKey(exported: seals.open(stored, at: .pushKey, in: db)))
   }
 
   /// How to ring the user's live phones. Phones that cannot be rung are left out.
-  static func pushTargets(of user: Int64, in db: some StorageTransaction) throws -> [PushTarget] {
+  static func pushTargets(of user: Int64, in db: some StorageTransaction, _ seals: Seals) throws -> [PushTarget] {
     let phones = try Phone.live(of: user, in: db)
     try db.prefetch { db in
-      for phone in phones { _ = try target(of: phone, user, in: db) }
-      _ = try token(in: db)
+      _ = try SealMark.stored(in: db)
+      for phone in phones { _ = try target(of: phone, user, in: db, seals) }
     }
-    return try phones.compactMap { try target(of: $0, user, in: db) }
+    return try phones.compactMap { try target(of: $0, user, in: db, seals) }
   }
 
-  private static func target(of phone: Phone, _ user: Int64, in db: some StorageTransaction) throws -> PushTarget? {
+  private static func target(of phone: Phone, _ user: Int64, in db: some StorageTransaction, _ seals: Seals) throws
+    -> PushTarget?
+  {
     if let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id) {
       guard
         let subscription = PushSubscription(
           try UnverifiedPushSubscription(
             endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
       else { return nil }
-      return PushTarget(phone: phone.id, way: .browser(subscription, try token(in: db)))
+      return PushTarget(phone: phone.id, way: .browser(subscription, try token(in: db, seals)))
     }
     let found = try db.first(
       """
-      SELECT app_token.service, token, told_at, details, secret FROM app_token
+      SELECT app_token.service, token, told_at, details, secret, notification_service.application FROM app_token
       JOIN app_user ON app_user.id = $1
       JOIN notification_service ON notification_service.application = app_user.application
         AND notification_service.service = app_token.service
       WHERE phone = $2
       """, user, phone.id)
-    guard let row = found, let service = try NotificationService(rawValue: row.get("service")),
-      let settings = try NotificationSettings(service, details: row.get("details"), secret: Secret(row.get("secret")))
-    else { return nil }
+    guard let row = found, let service = try NotificationService(rawValue: row.get("service")) else { return nil }
+    let place = SealedPlace.notifications(application: try row.get("application"), service: service.rawValue)
+    let secret = try seals.open(row.get("secret"), at: place, in: db)
+    guard let settings = try NotificationSettings(service, details: row.get("details"), secret: secret) else {
+      return nil
+    }
     let token = AppToken(
       service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
     return PushTarget(phone: phone.id, way: .app(token, settings))

@@ -8,6 +8,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     case let error as PostgreSQLError: StorageTrouble(error)
     case is DamagedRow: .damaged
     case is StorageBusy: .busy
+    case let fault as SealFault: .sealed(fault)
     default: .other
     }
   }
@@ -34,7 +35,17 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     }
   }
 
-  func answer() async throws { try await health.check() }
+  func answer() async throws { _ = try await health.check() }
+
+  func sealProblem() async throws -> SealFault? { seals.problem(try await health.check()) }
+
+  /// Rewrites the files of these small tables. What was in the write-ahead log and in copies of it stays there.
+  public func eraseOverwritten() async throws {
+    for call in [
+      PostgreSQLCall("VACUUM FULL push_key"), PostgreSQLCall("VACUUM FULL signing_key"),
+      PostgreSQLCall("VACUUM FULL notification_service"),
+    ] { _ = try await commitAlone(.writing, call) }
+  }
 
   /// Settings of the server that break a commit's promise. They cannot be changed for one connection.
   public func problems() async throws -> [String] {

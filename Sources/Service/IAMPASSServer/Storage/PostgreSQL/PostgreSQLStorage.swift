@@ -29,6 +29,8 @@ public struct PostgreSQLStorage: Sendable {
   /// News of other servers.
   let changeListener: (any ChangeListener)?
   private let lease: PostgreSQLHousekeeperLease
+  /// The keys of the database's sealed secrets.
+  public var sealKeys: SealKeys?
   /// The names of the migrations that were done at this opening.
   let changes: [String]
 

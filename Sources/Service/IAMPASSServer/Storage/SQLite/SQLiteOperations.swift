@@ -15,6 +15,19 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     return try await writeWithoutSync { try UsedNonces.prune(before: end, wall: wall, in: $0) }
   }
 
+  func sealProblem() async throws -> SealFault? {
+    let seals = seals
+    return try await readOnce { seals.problem(try SealMark.stored(in: $0)) }
+  }
+
+  /// Rewrites the whole file, and empties the log. Writers wait meanwhile. It needs as much room as the file has.
+  public func eraseOverwritten() async throws {
+    try await pool.writeWithoutTransaction { db in
+      try db.execute(sql: "VACUUM")
+      try db.checkpoint(.truncate)
+    }
+  }
+
   /// See ``checkWhole()``.
   public func problems() async throws -> [String] {
     try checkWhole()

@@ -24,6 +24,8 @@ public struct SQLiteStorage: Sendable {
   /// Decides which of its failures are logged.
   let alarm = StorageAlarm()
   public let clock: StorageClock
+  /// The keys of the database's sealed secrets.
+  public var sealKeys: SealKeys?
   /// The names of the migrations that were done at this opening.
   let changes: [String]
 

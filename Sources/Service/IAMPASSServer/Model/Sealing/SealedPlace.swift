@@ -1,0 +1,63 @@
+import IAMPASSProtocol
+
+/// The place of a secret in the database that can be sealed. Both engines have the same places.
+enum SealedPlace: Sendable, Equatable {
+  /// The key with which the service signs for push services. Every database has exactly one.
+  case pushKey
+  /// A key that signs approval tokens, by its id.
+  case signingKey(String)
+  /// The key for a notification service.
+  case notifications(application: String, service: String)
+
+  /// The table, the column and the row's key. A sealed value cannot be opened with other words.
+  var words: [String] {
+    switch self {
+    case .pushKey: ["push_key", "private_key", "1"]
+    case .signingKey(let id): ["signing_key", "private_key", id]
+    case .notifications(let application, let service): ["notification_service", "secret", application, service]
+    }
+  }
+
+  /// What it is, for people.
+  var told: String {
+    switch self {
+    case .pushKey: "the push key"
+    case .signingKey(let id): "the signing key \(id)"
+    case .notifications(let application, let service): "the \(service) key of the application \(application)"
+    }
+  }
+}
+
+/// A sealed value as it is stored: `sealed:1:KEY:BOX`. No secret begins so: they are base64 or PEM.
+struct SealedText: Sendable {
+  static let begin = "sealed:"
+  private static let version = "1"
+
+  /// The id of the key that sealed it.
+  let keyID: String
+  /// Nonce, encrypted text and tag.
+  let box: [UInt8]
+
+  init(keyID: String, box: [UInt8]) {
+    self.keyID = keyID
+    self.box = box
+  }
+
+  /// Nil for anything else, also if ``isSealed(_:)``: then it is damaged, or of a newer version.
+  init?(_ text: String) {
+    let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+    guard parts.count == 4, parts[0] + ":" == Self.begin, parts[1] == Self.version, !parts[2].isEmpty,
+      let box = Base64.decode(String(parts[3]))
+    else { return nil }
+    self.init(keyID: String(parts[2]), box: box)
+  }
+
+  static func isSealed(_ text: String) -> Bool { text.hasPrefix(begin) }
+
+  var text: String { "\(Self.begin)\(Self.version):\(keyID):\(Base64.encode(box))" }
+
+  /// What is authenticated with the secret, but not encrypted.
+  static func bound(_ keyID: String, to place: SealedPlace) -> [UInt8] {
+    JSON.array((["iampass-server sealed", version, keyID] + place.words).map { .string($0) }).encoded()
+  }
+}

@@ -1,0 +1,254 @@
+"""The service's own keys, sealed in its database by a key outside it."""
+
+import glob
+import json
+import os
+import re
+import shutil
+import sqlite3
+import subprocess
+import unittest
+
+from Support.Service import app_keys, ports
+from Support.Service.never import assert_hidden
+from Support.Service.postgresql import AS_POSTGRES, PostgreSQL
+from Support.Service.server import CONFIG, DATA, NO_INPUT, USAGE, ServerWorld, until
+from Support.Service.world import PATIENCE, program
+
+#: How each private key in clear begins, whatever its kind.
+CLEAR = b"PRIVATE KEY"
+
+
+class SealedWorld(ServerWorld):
+    """A service with a key for apps' notifications and one that signs tokens."""
+
+    def begin(self, *where):
+        """`where`: the options that name the database; by default the folder `data`."""
+        self.where = where or ("--data", self.path("data"))
+        self.file = self.path("seal-keys")
+        keys = app_keys.AppKeys(self.path("keys"))
+        self.secret = keys.read("AuthKey.p8").splitlines()[1]
+        self.does("application", "notifications", "apple", "office", *keys.apple_token)
+        self.kid = self.does("signing-key", "list").split()[0]
+
+    def server_command(self, *words, **options):
+        return subprocess.run(
+            [program("iampass-server"), *words, *self.where], capture_output=True, text=True, timeout=PATIENCE, **options)
+
+    def does(self, *words, **options):
+        done = self.server_command(*words, **options)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def seal(self, *words):
+        return self.does("database", "seal", "--seal-key-file", self.file, *words)
+
+    def lines_of_keys(self):
+        with open(self.file) as file:
+            return [line for line in file.read().splitlines() if line and not line.startswith("#")]
+
+    def published(self):
+        code, _, text = self.get("/.well-known/jwks.json")
+        return [key["kid"] for key in json.loads(text)["keys"]] if code == 200 else code
+
+
+class Sealed(unittest.TestCase):
+    def setUp(self):
+        self.world = SealedWorld()
+        self.addCleanup(self.world.close)
+        self.world.serve_alone()
+        self.world.begin()
+
+    def files(self):
+        """The bytes of all files of the data directory."""
+        found = b""
+        for name in glob.glob(self.world.path("data", "*")):
+            with open(name, "rb") as file:
+                found += file.read()
+        return found
+
+    def refused(self, code, said, *words, **options):
+        done = self.world.server_command(*words, **options)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertIn(said, done.stderr)
+        self.assertIn("hint: ", done.stderr)
+        for line in self.world.lines_of_keys():
+            assert_hidden(line.split()[-1], done.stdout + done.stderr)
+        assert_hidden(self.world.secret, done.stdout + done.stderr)
+
+    def serve_words(self):
+        return ("serve", "--listen", "127.0.0.1:0", "--tls-cert", self.world.certificate, "--tls-key", self.world.key)
+
+    def change(self, sql, *values):
+        with sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=30) as database:
+            database.execute(sql, values)
+
+    def test_files_and_copies_have_nothing_in_clear(self):
+        world = self.world
+        # A key that is replaced leaves its row's room behind.
+        world.does("signing-key", "rotate", "--now")
+        [kid] = [line.split()[0] for line in world.does("signing-key", "list").splitlines()]
+        self.assertIn(CLEAR, self.files())
+        said = world.seal()
+        self.assertRegex(said, r"^sealed 3 secrets: the key is [0-9a-f]{16} in \S+\nkeep a copy of that file away ")
+        self.assertEqual(os.stat(world.file).st_mode & 0o7777, 0o600)
+        [line] = world.lines_of_keys()
+        assert_hidden(line.split()[-1], said)
+        world.does("backup", world.path("copy"))
+        with open(world.path("copy"), "rb") as copy:
+            for found in (self.files(), copy.read()):
+                self.assertNotIn(CLEAR, found)
+                self.assertNotIn(world.secret.encode(), found)
+                self.assertNotIn(line.split()[-1].encode(), found)
+        self.assertIn("  secrets sealed  reason=", world.does("audit").splitlines()[-2])
+        self.assertRegex(world.seal(), r"^everything was sealed before: ")
+        self.assertEqual(world.does("audit").count("secrets sealed"), 1)
+        # Anyone with the file has everything.
+        os.mkdir(world.path("restored"), 0o700)
+        shutil.copy(world.path("copy"), world.path("restored/iampass.sqlite"))
+        world.where = ("--data", world.path("restored"))
+        self.refused(CONFIG, "and no key was given", "database", "check")
+        self.assertEqual(world.does("database", "check", "--seal-key-file", world.file), "no problem found\n")
+        self.assertIn(kid, world.does("signing-key", "list", "--seal-key-file", world.file))
+
+    def test_a_service_without_the_key_refuses_and_does_not_start_again(self):
+        world = self.world
+        self.assertEqual(world.published(), [world.kid])
+        world.seal()
+        # It tells keys from its memory for a second.
+        until(lambda: world.published() == 503, "a refusal")
+        world.server.wait_for("sealed by the key [0-9a-f]{16}, and no key was given")
+        world.server.stop()
+        self.refused(CONFIG, "and no key was given", *self.serve_words())
+        world.start_server("--seal-key-file", world.file)
+        self.assertEqual(world.published(), [world.kid])
+        # It writes what it makes sealed, and so do commands.
+        self.refused(CONFIG, "and no key was given", "signing-key", "rotate", "--now")
+        world.does("signing-key", "rotate", "--now", "--seal-key-file", world.file)
+        self.assertNotIn(CLEAR, self.files())
+        # What needs no secret needs no key.
+        world.does("application", "list")
+        world.restart_server("--seal-key-file", world.file)
+        world.does("database", "unseal", "--seal-key-file", world.file)
+        self.assertNotEqual(world.published(), 503)
+        world.restart_server()
+        self.assertNotEqual(world.published(), 503)
+
+    def test_another_key_a_changed_value_and_a_file_for_others_are_refused(self):
+        world = self.world
+        world.seal()
+        world.server.stop()
+        other = world.path("other")
+        made = world.does("database", "seal", "--seal-key-file", other, "--key-only")
+        self.assertRegex(made, r"^the key [0-9a-f]{16} is in \S+\n$")
+        self.refused(CONFIG, f"which {other} does not have", *self.serve_words(), "--seal-key-file", other)
+        self.refused(CONFIG, f"which {other} does not have", "database", "seal", "--seal-key-file", other)
+        os.chmod(world.file, 0o640)
+        self.refused(CONFIG, "is readable by group or others", *self.serve_words(), "--seal-key-file", world.file)
+        os.chmod(world.file, 0o600)
+        self.refused(NO_INPUT, "is missing", *self.serve_words(), "--seal-key-file", world.path("nowhere"))
+        with open(other, "a") as file:
+            file.write("iampass-seal-key-1 AAAA\n")
+        self.refused(CONFIG, "is not a key for sealed secrets", *self.serve_words(), "--seal-key-file", other)
+        self.change("UPDATE signing_key SET private_key = (SELECT private_key FROM push_key)")
+        words = (*self.serve_words(), "--seal-key-file", world.file)
+        self.refused(DATA, f"the signing key {world.kid} in the database is not as it was sealed", *words)
+        self.change("UPDATE signing_key SET private_key = ?", "-----BEGIN PRIVATE KEY-----")
+        self.refused(DATA, "is in clear, in a database whose secrets are sealed", *words)
+
+    def test_systemds_credential_is_the_key(self):
+        world = self.world
+        world.seal()
+        folder = world.path("credentials")
+        os.mkdir(folder, 0o700)
+        shutil.copy(world.file, os.path.join(folder, "seal-keys"))
+        # As the mask of an access control list shows it.
+        os.chmod(os.path.join(folder, "seal-keys"), 0o440)
+        there = {**os.environ, "CREDENTIALS_DIRECTORY": folder}
+        self.assertIn(world.kid, world.does("signing-key", "list", env=there))
+        self.assertRegex(world.does("database", "seal", env=there), "^everything was sealed before: ")
+        self.refused(USAGE, "is systemd's credential", "database", "seal", "--new-key", env=there)
+        world.server.stop()
+        server = world.start(
+            program("iampass-server"), "serve", *world.where, "--listen", f"127.0.0.1:{ports.take()}", "--tls-cert",
+            world.certificate, "--tls-key", world.key, env=there)  # fmt: skip
+        world.address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
+        self.assertEqual(world.published(), [world.kid])
+
+    def test_a_new_key_takes_the_place_of_the_old_one(self):
+        world = self.world
+        world.seal()
+        [old] = world.lines_of_keys()
+        world.restart_server("--seal-key-file", world.file)
+        world.seal("--new-key", "--key-only")
+        new, kept = world.lines_of_keys()
+        self.assertEqual(kept, old)
+        # The service that has both goes on when the new one seals.
+        world.restart_server("--seal-key-file", world.file)
+        self.assertRegex(world.seal(), "^sealed 3 secrets: ")
+        self.assertEqual(world.published(), [world.kid])
+        with open(world.file, "w") as file:
+            file.write(new + "\n")
+        world.restart_server("--seal-key-file", world.file)
+        self.assertEqual(world.published(), [world.kid])
+
+
+class InPostgreSQL(unittest.TestCase):
+    def setUp(self):
+        self.world = SealedWorld()
+        self.addCleanup(self.world.close)
+        self.world.serve_alone()
+        self.world.server.stop()
+        self.postgresql = PostgreSQL(self.world.folder)
+        self.addCleanup(self.postgresql.stop, "immediate")
+        url = self.postgresql.url
+        moved = subprocess.run(
+            [program("iampass-server"), "database", "move", "--from", self.world.path("data"), "--to", url],
+            capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(moved.returncode, 0, moved.stderr)
+        self.world.begin("--database", url)
+
+    def dump(self):
+        return subprocess.run(
+            [AS_POSTGRES, self.world.folder, "pg_dump", "-d", self.postgresql.url], cwd=self.postgresql.folder,
+            check=True, timeout=PATIENCE, capture_output=True).stdout
+
+    def serve(self, *more):
+        world = self.world
+        server = world.start(
+            program("iampass-server"), "serve", *world.where, "--listen", f"127.0.0.1:{ports.take()}", "--tls-cert",
+            world.certificate, "--tls-key", world.key, *more)  # fmt: skip
+        return server, re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
+
+    def test_a_dump_has_nothing_in_clear_and_a_server_with_the_key_goes_on(self):
+        world = self.world
+        self.assertIn(CLEAR, self.dump())
+        world.seal("--key-only")
+        ready, ready_address = self.serve("--seal-key-file", world.file)
+        ready.wait_for("secrets in the database are in clear")
+        keyless, keyless_address = self.serve()
+        self.assertRegex(world.seal(), "^sealed 3 secrets: ")
+        dump = self.dump()
+        self.assertNotIn(CLEAR, dump)
+        self.assertNotIn(world.secret.encode(), dump)
+        world.address = ready_address
+        self.assertEqual(world.published(), [world.kid])
+        world.address = keyless_address
+        until(lambda: world.published() == 503, "a refusal")
+        keyless.wait_for("sealed by the key [0-9a-f]{16}, and no key was given")
+        # Back in a data directory, all of it is still sealed.
+        back = world.path("back")
+        ready.stop()
+        keyless.stop()
+        moved = subprocess.run(
+            [program("iampass-server"), "database", "move", "--from", self.postgresql.url, "--to", back],
+            capture_output=True, text=True, timeout=PATIENCE)
+        self.assertEqual(moved.returncode, 0, moved.stderr)
+        world.where = ("--data", back)
+        self.assertIn(world.kid, world.does("signing-key", "list", "--seal-key-file", world.file))
+        with open(os.path.join(back, "iampass.sqlite"), "rb") as file:
+            self.assertNotIn(CLEAR, file.read())
+
+
+if __name__ == "__main__":
+    unittest.main()
