@@ -95,9 +95,9 @@ extension LosingStorage {
   }
 
   func application(
-    _ id: String, usersAfter user: Int64, matching text: String
+    _ id: String, usersAfter user: Int64, matching text: String, credentialsAt place: Int64
   ) async throws -> ApplicationOverview? {
-    try await call { try await $0.application(id, usersAfter: user, matching: text) }
+    try await call { try await $0.application(id, usersAfter: user, matching: text, credentialsAt: place) }
   }
 
   func groups(of application: String, after name: String, matching text: String) async throws -> GroupPage? {

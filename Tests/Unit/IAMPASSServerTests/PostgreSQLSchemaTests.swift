@@ -29,6 +29,7 @@ import Testing
     "change channel": "c94165cb01410d65",
     "housekeeper": "21bc15aa4632b1f9",
     "user groups": "1c1a939229af696c",
+    "indices of old credentials": "02c83f307c9f7556",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

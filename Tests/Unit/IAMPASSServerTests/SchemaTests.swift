@@ -56,6 +56,7 @@ import Testing
     "told names": "c730fed1b3a7a929",
     "actors of the audit": "dcf8a60d8107818b",
     "user groups": "b19262375f64f475",
+    "indices of old credentials": "50d71197054aa89d",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -107,6 +108,7 @@ import Testing
     "told names": "cb14a4244a153aec",
     "actors of the audit": "509157ff35a3585b",
     "user groups": "280a3079bd1b9c12",
+    "indices of old credentials": "02c83f307c9f7556",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

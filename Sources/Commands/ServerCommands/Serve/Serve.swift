@@ -47,7 +47,8 @@ struct Serve: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Days for which phones' signed answers are kept, \(Self.text(KeptTimes.answersBounds)).", valueName: "days"))
+      "Days for which phones' signed answers, cut-off phones and revoked credentials are kept, \(Self.text(KeptTimes.answersBounds)).",
+      valueName: "days"))
   var keepAnswers = 400
 
   @Option(

@@ -37,6 +37,11 @@ extension HostCredential {
   /// The least time between two notes of the last use, in seconds. Each is part of a write that is made anyway.
   static let useInterval: Int64 = 60
 
+  /// The number of credentials on a page of the console's list.
+  static let pageLength: Int64 = 50
+  /// The last place at which a page may begin.
+  static let greatestPlace: Int64 = 1_000_000
+
   static func isFit(_ text: String) -> Bool {
     !text.isEmpty && text.unicodeScalars.count <= greatestLength && DisplayText.sanitized(text) == text
   }

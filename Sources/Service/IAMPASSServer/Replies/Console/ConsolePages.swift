@@ -3,9 +3,6 @@ import IAMPASSProtocol
 // Pages of the applications and their settings.
 
 extension Console {
-  /// The most credentials on an application's page.
-  private static let credentialsLength = 50
-
   func page(_ route: ConsoleRoute, _ visitor: Visitor) async throws -> ServiceReply {
     switch route {
     case .overview: try await overviewPage(visitor)
@@ -67,11 +64,11 @@ extension Console {
   func applicationPage(_ id: String, _ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
     // This is read before the shown data, so that a change in between is noticed.
     let seen = try await storage.state(of: .application(id))
-    let after = call.target.value("after").flatMap { Int64($0) } ?? 0
-    guard let found = try await storage.application(id, usersAfter: after, matching: query("q")) else {
-      return refusal(.unknownApplication)
-    }
-    let (application, credentials) = (found.application, found.credentials)
+    func number(_ name: String) -> Int64 { call.target.value(name).flatMap { Int64($0) } ?? 0 }
+    let page = try await storage.application(
+      id, usersAfter: number("after"), matching: query("q"), credentialsAt: number("credentials"))
+    guard let found = page else { return refusal(.unknownApplication) }
+    let application = found.application
     let notifications = try await storage.notifications(of: id)
     let forks = try await storage.clonedComputers(of: id)
     let signing = try await signingSection(of: id, visitor)
@@ -80,7 +77,7 @@ extension Console {
       sessions\(application.settings.isDisabled ? "; disabled" : "").</p>
       \(signing)
       \(usersSection(found, visitor))
-      \(credentialsSection(credentials, copied: forks, of: id, visitor))
+      \(credentialsSection(found, copied: forks, visitor))
       \(settingsSection(application, visitor, seen: seen))
       \(notificationsSection(notifications, of: id, visitor, seen: seen))
       \(dangerSection(application, visitor, seen: seen))
@@ -128,15 +125,15 @@ extension Console {
   }
 
   private func credentialsSection(
-    _ credentials: [HostCredential], copied forks: [ClonedComputer], of id: String, _ visitor: Visitor
+    _ found: ApplicationOverview, copied forks: [ClonedComputer], _ visitor: Visitor
   ) -> HTML {
-    let start = call.target.value("credentials").flatMap { Int($0) }.map { max(0, $0) } ?? 0
-    let next = start + Self.credentialsLength
+    let id = found.application.id
     let more: HTML =
-      next < credentials.count
-      ? "<p><a href=\"\(base)/application/\(id)?credentials=\(next)#credentials\">More credentials</a></p>" : .nothing
+      found.credentialsFurther.map { next -> HTML in
+        "<p><a href=\"\(base)/application/\(id)?credentials=\(next)#credentials\">More credentials</a></p>"
+      } ?? .nothing
     var table = ConsoleTable(["Name", "Host", "Last use", ""])
-    for one in credentials.dropFirst(start).prefix(Self.credentialsLength) {
+    for one in found.credentials {
       let path = "/application/\(id)/credential/\(one.id)"
       let seen = SeenState.mark([one.name, "\(one.isRevoked)"])
       let acts: HTML =

@@ -61,7 +61,10 @@ protocol ConsoleStore: AdministratorStore {
   /// - Parameters:
   ///   - user: the page begins after this user.
   ///   - text: a part of a user's name, of the name on the phone, or of a group; empty: all.
-  func application(_ id: String, usersAfter user: Int64, matching text: String) async throws -> ApplicationOverview?
+  ///   - place: how many credentials come before the page of them.
+  func application(
+    _ id: String, usersAfter user: Int64, matching text: String, credentialsAt place: Int64
+  ) async throws -> ApplicationOverview?
 
   /// A page of an application's groups, sorted by name; nil if there is no such application.
   ///
@@ -182,8 +185,10 @@ struct ConsoleSignInRequest: Sendable {
 /// The console's data about one application, from one consistent view.
 struct ApplicationOverview: Sendable {
   let application: ApplicationSummary
-  /// The credentials sorted by name, usable ones first.
+  /// A page of the credentials, which are sorted by name, usable ones first.
   let credentials: [HostCredential]
+  /// The place of the next page; nil if there is none.
+  let credentialsFurther: Int64?
   let users: [UserSummary]
   /// The list or search continues after this user; nil if there are no more.
   let usersFurther: Int64?
@@ -198,8 +203,10 @@ struct UserOverview: Sendable {
 }
 
 extension ConsoleStore {
-  func application(_ id: String, usersAfter user: Int64) async throws -> ApplicationOverview? {
-    try await application(id, usersAfter: user, matching: "")
+  func application(_ id: String, usersAfter user: Int64, matching text: String = "") async throws
+    -> ApplicationOverview?
+  {
+    try await application(id, usersAfter: user, matching: text, credentialsAt: 0)
   }
 
   func liveSessions() async throws -> [SessionSummary] { try await liveSessions(matching: SessionFilter()) }

@@ -40,6 +40,8 @@ protocol HousekeepingStore: Sendable {
 /// another.
 enum Forgettable: CaseIterable, Sendable {
   case nonces, links, blocks, answers, endedSessions, auditEntries, codeUses, consoleVisits
+  /// What no longer works, and would only be told so.
+  case cutOffPhones, revokedCredentials
   /// An engine's own notes.
   case notes
 

@@ -32,13 +32,14 @@ extension StorageEngine {
   func applications() async throws -> [ApplicationSummary] { try await read { try ApplicationSummary.find(in: $0) } }
 
   func application(
-    _ id: String, usersAfter user: Int64, matching text: String
+    _ id: String, usersAfter user: Int64, matching text: String, credentialsAt place: Int64
   ) async throws -> ApplicationOverview? {
     try await read { db in
       guard let application = try ApplicationSummary.find(id, in: db).first else { return nil }
       let (users, further) = try UserSummary.page(of: id, after: user, matching: text, in: db)
+      let page = try HostCredential.page(of: id, at: place, in: db)
       return ApplicationOverview(
-        application: application, credentials: try HostCredential.all(of: id, in: db), users: users,
+        application: application, credentials: page.credentials, credentialsFurther: page.further, users: users,
         usersFurther: further)
     }
   }

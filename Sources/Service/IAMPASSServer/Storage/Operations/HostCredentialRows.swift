@@ -37,6 +37,40 @@ extension HostCredential {
     return try db.all(sql, application).map(HostCredential.init(row:))
   }
 
+  /// A page of them, in the same order.
+  ///
+  /// - Parameter place: how many come before.
+  /// - Returns: the page, and the place of the next one; nil if there is none.
+  static func page(
+    of application: String, at place: Int64, in db: some StorageTransaction
+  ) throws -> (credentials: [HostCredential], further: Int64?) {
+    // The number comes from an address, so it may be any.
+    let place = max(0, min(place, greatestPlace))
+    let found = try db.all(
+      """
+      SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at
+      LIMIT $2 OFFSET $3
+      """, application, pageLength + 1, place
+    ).map(HostCredential.init(row:))
+    return (Array(found.prefix(Int(pageLength))), found.count > pageLength ? place + pageLength : nil)
+  }
+
+  /// Deletes credentials that were revoked long ago, and that no session names. A session without its credential would
+  /// be taken for one of the application's own secret.
+  ///
+  /// - Returns: the number of deleted credentials.
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM host_credential WHERE id IN (
+        SELECT id FROM host_credential WHERE revoked_at < $1
+          AND NOT EXISTS (SELECT 1 FROM session WHERE session.credential = host_credential.id)
+        ORDER BY revoked_at LIMIT $2)
+      RETURNING revoked_at
+      """, now.advanced(seconds: -KeptAnswer.lifetime).milliseconds, Forgettable.portion
+    ).count
+  }
+
   func insert(in db: some StorageTransaction) throws {
     try db.execute(
       """

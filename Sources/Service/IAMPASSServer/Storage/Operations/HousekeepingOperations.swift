@@ -28,6 +28,8 @@ extension StorageTransaction {
       case .auditEntries: try AuditEntry.prune(at: now, in: self)
       case .codeUses: try CodeUse.prune(at: now, in: self)
       case .consoleVisits: try ConsoleAccess.prune(at: now, in: self)
+      case .cutOffPhones: try Phone.prune(at: now, in: self)
+      case .revokedCredentials: try HostCredential.prune(at: now, in: self)
       case .nonces, .notes: 0
       }
     return count >= Forgettable.portion

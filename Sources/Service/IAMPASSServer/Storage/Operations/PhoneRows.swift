@@ -69,6 +69,21 @@ extension Phone {
       """, now.milliseconds, users)
   }
 
+  /// Deletes phones that were cut off long ago. A user's latest phone stays: lists show the user by its name.
+  ///
+  /// - Returns: the number of deleted phones.
+  static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
+    try db.change(
+      """
+      DELETE FROM phone WHERE id IN (
+        SELECT id FROM phone WHERE cut_off_at < $1 AND (user_id IS NULL OR EXISTS (
+          SELECT 1 FROM phone AS later WHERE later.user_id = phone.user_id AND later.number > phone.number))
+        ORDER BY cut_off_at LIMIT $2)
+      RETURNING cut_off_at
+      """, now.advanced(seconds: -KeptAnswer.lifetime).milliseconds, Forgettable.portion
+    ).count
+  }
+
   static func markPage(_ id: String, in db: some StorageTransaction) throws {
     try db.execute("UPDATE phone SET has_page = 1 WHERE id = $1", id)
   }

@@ -1,5 +1,5 @@
 extension Migration {
-  /// Credentials are revoked, never removed: sessions and the audit name them. A session keeps the secret that its
+  /// A revoked credential stays for long, because sessions name it: see ``HostCredential/prune(at:in:)``. A session keeps the secret that its
   /// replies are signed with, because its application may get a new secret while the session is live.
   static let hostCredentials = Migration(
     "host credentials",

@@ -50,7 +50,7 @@ enum Schema {
     .liftedBlocks,
     .toldNames,
     .auditActors,
-    .userGroups,
+    .userGroups, .oldCredentials,
   ]
 
   static var migrator: DatabaseMigrator {
