@@ -106,5 +106,6 @@ private func checkAssertion(
   must(isClientDataRight(client, challenge, type: "webauthn.get"), "an approval of something else")
   must(data.starts(with: Authenticator.relyingParty), "an approval for another service")
   must(data[32] & 0x05 == 0x05, "an approval without its user")
-  must(next > counter || next == 0 && counter == 0, "a copied authenticator's approval")
+  must(next.counter > counter || next.counter == 0 && counter == 0, "a copied authenticator's approval")
+  must(next.isBackupEligible == (data[32] & 0x08 != 0), "another word on syncing")
 }

@@ -124,10 +124,15 @@ class Browser:
 
     # By WebDriver's commands: Selenium's own methods for them refuse all but Chromium.
 
-    def add_screen_lock(self):
+    def add_screen_lock(self, **further):
         self.lock = self.driver.execute(Command.ADD_VIRTUAL_AUTHENTICATOR, {
             "transport": "internal", "protocol": "ctap2", "hasResidentKey": True, "hasUserVerification": True,
-            "isUserConsenting": True, "isUserVerified": True})["value"]  # fmt: skip
+            "isUserConsenting": True, "isUserVerified": True, **further})["value"]  # fmt: skip
+
+    def replace_screen_lock(self, is_synced):
+        """Another screen lock, whose passkeys are synced to other devices or not."""
+        self.driver.execute(Command.REMOVE_VIRTUAL_AUTHENTICATOR, {"authenticatorId": self.lock})
+        self.add_screen_lock(defaultBackupEligibility=is_synced, defaultBackupState=is_synced)
 
     def unlocks(self, willing):
         """Whether the user unlocks the phone when asked."""

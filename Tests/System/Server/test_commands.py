@@ -120,7 +120,7 @@ class ApplicationSettings(unittest.TestCase):
     def test_at_least_one_setting_is_given(self):
         done = world.command("application", "set", "office")
         self.assertEqual(done.returncode, USAGE, done.stderr)
-        self.assertIn("give --match-code, --faces, --phones or --hold-clones", done.stderr)
+        self.assertIn("give --match-code, --faces, --phones, --hold-clones or --synced-passkeys", done.stderr)
 
 
 class Administrators(unittest.TestCase):

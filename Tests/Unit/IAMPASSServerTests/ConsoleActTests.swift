@@ -122,7 +122,8 @@ import Testing
 
   @Test(arguments: [
     ("answer_time", "9"), ("answer_time", "301"), ("answer_time", "x"), ("greatest_duration", "0"),
-    ("greatest_duration", "2592001"), ("match_code", "maybe"), ("hook", "relative"), ("hook", "/no/such/program"),
+    ("greatest_duration", "2592001"), ("match_code", "maybe"), ("synced_passkeys", "on"), ("hook", "relative"),
+    ("hook", "/no/such/program"),
     ("hook", "/tmp"),
   ])
   func aBadSettingIsSaidAndNothingStored(_ name: String, _ value: String) async throws {

@@ -14,9 +14,10 @@ import Testing
 
   init() throws { authenticator = try TestAuthenticator() }
 
-  private func own(counter: UInt32 = 0) throws -> VerifiedCredential {
+  private func own(counter: UInt32 = 0, isBackupEligible: Bool? = false) throws -> VerifiedCredential {
     VerifiedCredential(
-      id: Base64URL.encode(authenticator.id), publicKey: try authenticator.key.publicKey.text, counter: counter)
+      id: Base64URL.encode(authenticator.id), publicKey: try authenticator.key.publicKey.text, counter: counter,
+      isBackupEligible: isBackupEligible)
   }
 
   @Test func aCredentialIsTakenWithItsCounter() throws {
@@ -40,7 +41,9 @@ import Testing
 
   @Test func anAssertionIsTakenWithItsCounter() throws {
     let made = try authenticator.assertion(challenge: challenge, Wrong(counter: 9))
-    #expect(check.assertion(made, by: try own(counter: 8), challenge: challenge) == .success(9))
+    #expect(
+      check.assertion(made, by: try own(counter: 8), challenge: challenge)
+        == .success(AuthenticatorState(counter: 9, isBackupEligible: false)))
   }
 
   @Test(arguments: [
@@ -68,6 +71,22 @@ import Testing
     let changed = UnverifiedAssertion(
       authenticatorData: made.authenticatorData, clientData: made.clientData, signature: signature)
     #expect(check.assertion(changed, by: try own(), challenge: challenge) == .failure(.signature))
+  }
+
+  /// 0x08: it may be synced. 0x10: it is, at this moment, which may change.
+  @Test(arguments: [(UInt8(0x05), false), (0x15, false), (0x0D, true), (0x1D, true)])
+  func aCredentialIsTakenWithItsWordOnSyncing(_ flags: UInt8, _ isEligible: Bool) throws {
+    let made = try authenticator.credential(challenge: challenge, Wrong(flags: flags))
+    #expect(check.credential(made, challenge: challenge) == .success(try own(isBackupEligible: isEligible)))
+    let approval = try authenticator.assertion(challenge: challenge, Wrong(flags: flags))
+    let state = AuthenticatorState(counter: 0, isBackupEligible: isEligible)
+    #expect(
+      check.assertion(approval, by: try own(isBackupEligible: isEligible), challenge: challenge) == .success(state))
+    // One of which an older version stored nothing.
+    #expect(check.assertion(approval, by: try own(isBackupEligible: nil), challenge: challenge) == .success(state))
+    #expect(
+      check.assertion(approval, by: try own(isBackupEligible: !isEligible), challenge: challenge)
+        == .failure(.backupEligibility))
   }
 
   /// The signature covers the counter too.

@@ -30,6 +30,7 @@ import Testing
     "housekeeper": "21bc15aa4632b1f9",
     "user groups": "1c1a939229af696c",
     "indices of old credentials": "02c83f307c9f7556",
+    "synced passkeys": "5c984cb85eccf2de",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

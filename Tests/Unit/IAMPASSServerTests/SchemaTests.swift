@@ -57,6 +57,7 @@ import Testing
     "actors of the audit": "dcf8a60d8107818b",
     "user groups": "b19262375f64f475",
     "indices of old credentials": "50d71197054aa89d",
+    "synced passkeys": "52c9f7d5cd5f5b19",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -109,6 +110,7 @@ import Testing
     "actors of the audit": "509157ff35a3585b",
     "user groups": "280a3079bd1b9c12",
     "indices of old credentials": "02c83f307c9f7556",
+    "synced passkeys": "da2945e77b4d68c8",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {
@@ -147,7 +149,7 @@ import Testing
     let late = try #require(triggers.first { $0.contains("TRIGGER audit_noted_late ") })
     let others = try #require(triggers.first { $0.contains("TRIGGER audit_noted ") })
     let dated = triggers.filter { $0.contains("julianday") }
-    #expect(dated.count == 11)
+    #expect(dated.count == 12)
     for trigger in dated where !trigger.contains("TRIGGER audit_session ") {
       let event = try #require(trigger.firstMatch(of: /julianday.* AS INTEGER\), '([a-z ]+)'/)?.1, "\(trigger)")
       #expect(late.contains("'\(event)'") && others.contains("'\(event)'"), "\(event)")

@@ -130,7 +130,7 @@ final class StorageRoom: Sendable {
       let kept = KeptAnswer(
         session: session.id, phone: stored, statement: "{}", signature: "s", context: "{}", assertion: nil)
       session.answeredBy = phone.id
-      return .success(TakenAnswer(session: session, counter: nil, kept: kept))
+      return .success(TakenAnswer(session: session, authenticator: nil, kept: kept))
     }
   }
 

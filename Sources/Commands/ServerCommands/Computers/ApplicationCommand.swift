@@ -14,6 +14,7 @@ struct ApplicationCommand: AsyncParsableCommand {
 }
 
 extension MatchCodes: ExpressibleByArgument {}
+extension SyncedPasskeys: ExpressibleByArgument {}
 
 struct ApplicationCreate: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
@@ -89,9 +90,12 @@ struct ApplicationSet: AsyncParsableCommand {
   @Option(help: "Whether a computer that may be a copy starts no sign-ins until computer settle.")
   var holdClones: YesNo?
 
+  @Option(help: "Whether a phone's screen lock counts with a passkey that is synced to other devices.")
+  var syncedPasskeys: SyncedPasskeys?
+
   func validate() throws {
-    guard matchCode != nil || faces != nil || phones != nil || holdClones != nil else {
-      throw ValidationError("give --match-code, --faces, --phones or --hold-clones")
+    guard matchCode != nil || faces != nil || phones != nil || holdClones != nil || syncedPasskeys != nil else {
+      throw ValidationError("give --match-code, --faces, --phones, --hold-clones or --synced-passkeys")
     }
     guard phones.map(ApplicationSettings.phoneCounts.contains) ?? true else {
       throw ValidationError("--phones takes 1 or 2")
@@ -105,7 +109,8 @@ struct ApplicationSet: AsyncParsableCommand {
         try await storage.set(
           SettingsChange(
             matchCodes: matchCode, appsVouchForFaces: faces.map { $0 == .apps }, phones: phones,
-            holdsClones: holdClones.map { $0 == .yes }),
+            holdsClones: holdClones.map { $0 == .yes },
+            acceptsSyncedPasskeys: syncedPasskeys.map { $0 == .accepted }),
           ofApplicationNamed: name)
       } catch let refusal as ApplicationRefusal {
         throw CommandProblem(
@@ -121,6 +126,7 @@ struct ApplicationSet: AsyncParsableCommand {
           $0 == 1 ? "users of \(shown) may register one phone" : "users of \(shown) may register \($0) phones"
         },
         holdClones.map { "computers of \(shown) that may be copies are \($0 == .yes ? "held" : "not held")" },
+        syncedPasskeys.map { "synced passkeys of phones of \(shown) are \($0.rawValue)" },
       ].compactMap(\.self))
   }
 }

@@ -17,7 +17,7 @@ extension Reason {
       401
     case .hostMayNotManage, .hostCredentialRequired, .badFormToken, .roleTooLow, .ownApplication, .joinCodeExpired,
       .joinCodeRevoked, .joinCodeUsed, .computerNameTaken, .joinRefused, .methodNotAvailable, .applicationDisabled,
-      .deviceCutOff, .wrongMethod, .assertionMissing, .assertionRefused, .wrongCode:
+      .deviceCutOff, .wrongMethod, .assertionMissing, .assertionRefused, .syncedPasskey, .wrongCode:
       403
     case .notFound, .unknownApplication, .unknownUser, .unknownSession, .unknownCredential, .unknownJoinCode,
       .unknownLink, .unknownRequest:

@@ -107,6 +107,8 @@ public enum Reason: String, Sendable, CaseIterable {
   case wrongMethod = "WRONG_METHOD"
   case assertionMissing = "ASSERTION_MISSING"
   case assertionRefused = "ASSERTION_REFUSED"
+  /// The application refuses credentials that may be synced between devices, and the phone's may be.
+  case syncedPasskey = "SYNCED_PASSKEY"
   case codeMissing = "CODE_MISSING"
   case wrongCode = "WRONG_CODE"
   case badSubscription = "BAD_SUBSCRIPTION"

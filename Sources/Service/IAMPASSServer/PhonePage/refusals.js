@@ -27,6 +27,8 @@ const words = {
   WRONG_METHOD: "This request needs another method. Load the page again.",
   ASSERTION_MISSING: "This request needs the phone’s screen lock.",
   ASSERTION_REFUSED: "The service did not accept the screen lock’s signature. Nothing was approved.",
+  SYNCED_PASSKEY: "This phone’s screen lock has a passkey that is synced to other devices, which your administrator does "
+    + "not accept. Nothing was approved or added. Ask for a registration link for a phone whose passkeys stay on it.",
   BAD_CREDENTIAL: "The service did not accept this phone’s screen lock.",
   BAD_SUBSCRIPTION: "The service cannot reach this browser’s push service.",
 };

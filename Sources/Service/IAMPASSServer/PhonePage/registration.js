@@ -33,6 +33,8 @@ export class Registration {
   #secret;
   #link = null;
   #hasLock = false;
+  /** Whether the service took the phone without its screen lock, since its passkey is synced to other devices. */
+  #isSynced = false;
   #registered;
 
   /**
@@ -101,8 +103,10 @@ export class Registration {
         const account = await this.#register();
         this.#close();
         const lacksLock = this.#hasLock && !account.methods.includes("device");
-        sayForLong(`This is ${account.user}’s phone now.${lacksLock ? " Its screen lock was not added." : ""}`
-          + sixWords(await words(account)));
+        const lock = this.#isSynced
+          ? " Its screen lock was not added: your administrator does not accept passkeys that are synced to other devices."
+          : lacksLock ? " Its screen lock was not added." : "";
+        sayForLong(`This is ${account.user}’s phone now.${lock}` + sixWords(await words(account)));
         this.#registered(account);
       } catch (error) {
         complainOf(error);
@@ -113,15 +117,19 @@ export class Registration {
 
   async #register() {
     const key = await makeKey();
-    const credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
+    let credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
     // A browser that cannot keep a key must not use up the link.
     await accounts.put({ device: pending, ...key });
-    const body = {
-      code: this.#code, public_key: key.publicKey, ...(credential && { credential }),
-      name: find("registration-name").value.trim() || usualName(),
-      ...await pin(this.#secret, this.#code, key.publicKey, credential),
-    };
-    const reply = await (await post("device/v1/register", body)).json();
+    this.#isSynced = false;
+    let reply;
+    try {
+      reply = await this.#send(key.publicKey, credential);
+    } catch (error) {
+      if (error.reason !== "SYNCED_PASSKEY") throw error;
+      // The link is still good. The phone can be asked for a tap.
+      [credential, this.#isSynced] = [null, true];
+      reply = await this.#send(key.publicKey, credential);
+    }
     const account = {
       device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
       methods: reply.methods ?? ["acceptance"],
@@ -132,6 +140,15 @@ export class Registration {
     await accounts.put(account);
     await accounts.remove(pending);
     return account;
+  }
+
+  async #send(publicKey, credential) {
+    const body = {
+      code: this.#code, public_key: publicKey, ...(credential && { credential }),
+      name: find("registration-name").value.trim() || usualName(),
+      ...await pin(this.#secret, this.#code, publicKey, credential),
+    };
+    return (await post("device/v1/register", body)).json();
   }
 
   /** Null if the user did not unlock the phone: the screen lock can be added later. */

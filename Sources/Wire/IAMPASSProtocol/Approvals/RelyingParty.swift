@@ -12,6 +12,8 @@ public enum CredentialRefusal: String, Error, Sendable {
   case key
   case credentialID
   case counter
+  /// Whether the credential may be synced has changed, which no authenticator does.
+  case backupEligibility
   case signature
 }
 

@@ -14,6 +14,8 @@ public struct UnverifiedAuthenticatorData: Sendable, Equatable {
     public static let userPresent = Flags(rawValue: 0x01)
     /// The authenticator verified its user: by fingerprint, face or PIN.
     public static let userVerified = Flags(rawValue: 0x04)
+    /// The credential may be copied to other devices: a synced passkey (level 3, §6.1.3). It holds for all of its life.
+    public static let backupEligible = Flags(rawValue: 0x08)
     public static let hasCredential = Flags(rawValue: 0x40)
     public static let hasExtensions = Flags(rawValue: 0x80)
   }

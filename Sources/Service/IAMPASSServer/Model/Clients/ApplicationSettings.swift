@@ -9,6 +9,12 @@ public enum MatchCodes: String, Sendable, CaseIterable {
   case required
 }
 
+/// Whether the method `device` counts with a credential that may be synced between devices.
+public enum SyncedPasskeys: String, Sendable, CaseIterable {
+  case accepted
+  case refused
+}
+
 /// A command's changes of an application's settings; nil: unchanged.
 public struct SettingsChange: Sendable {
   public var matchCodes: MatchCodes?
@@ -18,14 +24,18 @@ public struct SettingsChange: Sendable {
   public var phones: Int64?
   /// Whether a computer that may have been copied cannot start sign-ins.
   public var holdsClones: Bool?
+  /// Whether the method `device` counts with a credential that may be synced between devices.
+  public var acceptsSyncedPasskeys: Bool?
 
   public init(
-    matchCodes: MatchCodes? = nil, appsVouchForFaces: Bool? = nil, phones: Int64? = nil, holdsClones: Bool? = nil
+    matchCodes: MatchCodes? = nil, appsVouchForFaces: Bool? = nil, phones: Int64? = nil, holdsClones: Bool? = nil,
+    acceptsSyncedPasskeys: Bool? = nil
   ) {
     self.matchCodes = matchCodes
     self.appsVouchForFaces = appsVouchForFaces
     self.phones = phones
     self.holdsClones = holdsClones
+    self.acceptsSyncedPasskeys = acceptsSyncedPasskeys
   }
 }
 
@@ -48,6 +58,8 @@ public struct ApplicationSettings: Sendable, Equatable {
   var phones: Int64 = 1
   /// Whether a computer that may have been copied cannot start sign-ins until an administrator has settled it.
   var holdsClones = false
+  /// Whether the method `device` counts with a credential that may be synced between devices.
+  var acceptsSyncedPasskeys = true
   /// Whether the application has no new sign-ins and no management.
   var isDisabled = false
 

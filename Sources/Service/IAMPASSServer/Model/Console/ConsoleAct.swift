@@ -49,7 +49,7 @@ extension ApplicationSettings {
   var stateWords: [String?] {
     [
       "\(walkaway)", "\(silenceLeaves)", matchCodes.rawValue, "\(answerTime)", "\(greatestDuration)", hook,
-      "\(appsVouchForFaces)", "\(isDisabled)",
+      "\(appsVouchForFaces)", "\(isDisabled)", "\(acceptsSyncedPasskeys)",
     ]
   }
 }

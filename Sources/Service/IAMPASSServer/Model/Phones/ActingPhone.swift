@@ -15,6 +15,8 @@ struct PhoneFacts: Sendable {
   let mayVouchForFace: Bool
   /// Whether it may, and has said that it does.
   let vouchesForFace: Bool
+  /// Whether its application accepts credentials that are synced between devices.
+  let acceptsSyncedPasskeys: Bool
 }
 
 extension VerifiedStatement {

@@ -5,7 +5,8 @@ import IAMPASSProtocol
 /// A phone's WebAuthn credential. It is proven that its authenticator has just made it for this service, and has
 /// verified its user.
 ///
-/// Attestation is not checked: the user who opened the registration link vouches for the authenticator.
+/// Attestation is not checked: the user who opened the registration link vouches for the authenticator, and for its word
+/// that the credential stays in it.
 struct VerifiedCredential: Sendable, Equatable {
   /// The credential's id in Base64url.
   let id: String
@@ -13,6 +14,23 @@ struct VerifiedCredential: Sendable, Equatable {
   let publicKey: String
   /// The signature counter; 0 if the authenticator does not count.
   let counter: UInt32
+  /// Whether it may be synced to other devices; nil if an older version of the service took it, until its next
+  /// approval.
+  var isBackupEligible: Bool? = nil
+}
+
+/// What an authenticator says of itself with an assertion that was verified.
+struct AuthenticatorState: Sendable, Equatable {
+  /// The new signature counter; 0 if the authenticator does not count.
+  let counter: UInt32
+  /// Whether its credential may be synced to other devices.
+  let isBackupEligible: Bool
+}
+
+extension AuthenticatorState {
+  fileprivate init(_ data: UnverifiedAuthenticatorData) {
+    self.init(counter: data.counter, isBackupEligible: data.flags.contains(.backupEligible))
+  }
 }
 
 /// The checks of Web Authentication, level 2, §7.1 and §7.2, for one relying party.
@@ -39,15 +57,19 @@ struct CredentialCheck: Sendable {
     guard let key = try? DevicePublicKey(unverified.publicKey), key.coordinates == made.coordinates else {
       return .failure(.key)
     }
-    return .success(VerifiedCredential(id: Base64URL.encode(made.id), publicKey: key.text, counter: data.counter))
+    let state = AuthenticatorState(data)
+    return .success(
+      VerifiedCredential(
+        id: Base64URL.encode(made.id), publicKey: key.text, counter: state.counter,
+        isBackupEligible: state.isBackupEligible))
   }
 
   /// Checks that the authenticator of `credential` has signed `challenge`, and has verified its user.
   ///
-  /// - Returns: the authenticator's new signature counter.
+  /// - Returns: what the authenticator says of itself.
   func assertion(
     _ unverified: UnverifiedAssertion, by credential: VerifiedCredential, challenge: [UInt8]
-  ) -> Result<UInt32, CredentialRefusal> {
+  ) -> Result<AuthenticatorState, CredentialRefusal> {
     if let refusal = party.refusal(of: unverified.clientData, type: "webauthn.get", challenge: challenge) {
       return .failure(refusal)
     }
@@ -58,11 +80,15 @@ struct CredentialCheck: Sendable {
     // The counter of an authenticator that counts must grow. If it does not, the authenticator was copied (§6.1.1).
     let counts = data.counter != 0 || credential.counter != 0
     guard !counts || data.counter > credential.counter else { return .failure(.counter) }
+    let state = AuthenticatorState(data)
+    guard credential.isBackupEligible ?? state.isBackupEligible == state.isBackupEligible else {
+      return .failure(.backupEligibility)
+    }
     guard let key = try? DevicePublicKey(credential.publicKey) else { return .failure(.key) }
     guard FidoAssertion.verifies(unverified, by: key, relyingPartyID: party.id) else {
       return .failure(.signature)
     }
-    return .success(data.counter)
+    return .success(state)
   }
 }
 

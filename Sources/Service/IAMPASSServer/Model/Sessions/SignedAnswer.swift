@@ -9,10 +9,12 @@ struct SignedAnswer: Sendable {
   let credential: VerifiedCredential?
   /// Whether an app's word about its user's face counts.
   let vouchesForFace: Bool
+  /// Whether a credential counts that may be synced between devices.
+  let acceptsSyncedPasskeys: Bool
   let check: CredentialCheck
 
-  /// Checks that the answer proves what `method` requires. Returns the authenticator's new counter, if it was asked.
-  private func proves(_ method: AuthenticationMethod) -> Result<UInt32?, Refusal> {
+  /// Checks that the answer proves what `method` requires. Returns the authenticator's state, if it was asked.
+  private func proves(_ method: AuthenticationMethod) -> Result<AuthenticatorState?, Refusal> {
     // Otherwise a person who has only the phone's key could claim that only a tap was required.
     guard answer.method == method else { return .failure(Refusal(.wrongMethod)) }
     switch method {
@@ -28,16 +30,19 @@ struct SignedAnswer: Sendable {
       }
       return check.assertion(
         assertion, by: credential, challenge: CredentialChallenge.bytes(for: verified.statement)
-      ).map { $0 }.mapError { Refusal(.assertionRefused, detail: $0) }
+      ).mapError { Refusal(.assertionRefused, detail: $0) }.flatMap { state in
+        // By what the authenticator says now: the stored word may be missing.
+        state.isBackupEligible && !acceptsSyncedPasskeys ? .failure(Refusal(.syncedPasskey)) : .success(state)
+      }
     }
   }
 
-  /// Applies this answer to the session, or returns why not. Returns the authenticator's new counter, if it was asked.
+  /// Applies this answer to the session, or returns why not. Returns the authenticator's state, if it was asked.
   ///
   /// - Parameter method: what an approval of this phone must prove.
   func settle(
     _ session: inout Session, proving method: AuthenticationMethod, at now: UnixTime
-  ) -> Result<UInt32?, Refusal> {
+  ) -> Result<AuthenticatorState?, Refusal> {
     guard Digest.areEqual(Array(answer.nonce.utf8), Array(session.answerNonce.utf8)),
       answer.expires == session.lifecycle.answerDeadline.seconds
     else { return .failure(Refusal(.wrongNonce)) }

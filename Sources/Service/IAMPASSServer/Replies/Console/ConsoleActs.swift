@@ -103,13 +103,18 @@ extension Console {
     guard let matchCodes = field("match_code").flatMap(MatchCodes.init(rawValue:)) else {
       return try await applicationPage(id, visitor, problem: "Match codes must be off, on or required.")
     }
-    // A form of a page that was opened before an upgrade does not have it.
+    // A form of a page that was opened before an upgrade does not have this and the next one.
     let phones = field("phones").flatMap { Int64($0) }
     guard phones.map(ApplicationSettings.phoneCounts.contains) ?? true else {
       return try await applicationPage(id, visitor, problem: "A user has one phone or two.")
     }
+    let synced = field("synced_passkeys").map(SyncedPasskeys.init(rawValue:))
+    guard synced.map({ $0 != nil }) ?? true else {
+      return try await applicationPage(id, visitor, problem: "Synced passkeys must be accepted or refused.")
+    }
     try await storage.changeSettings(of: id) { settings in
       if let phones { settings.phones = phones }
+      if let synced { settings.acceptsSyncedPasskeys = synced == .accepted }
       settings.walkaway = walkaway
       settings.silenceLeaves = silenceLeaves
       settings.appsVouchForFaces = appsVouchForFaces

@@ -204,6 +204,10 @@ extension Console {
     <select name="phones">\(ApplicationSettings.phoneCounts.map { count -> HTML in
       "<option\(count == settings.phones ? " selected" : "")>\(count)</option>"
     })</select></label>
+    <label>Synced passkeys <small>A screen lock's key that iCloud or Google copies to the user's other devices, as on most
+    iPhones. Refused: the method <code>device</code> takes only keys that stay on the phone, by the phone's own
+    word.</small>
+    <select name="synced_passkeys">\(choices(of: settings.acceptsSyncedPasskeys))</select></label>
     <label>Seconds until a request expires <small>\(ApplicationSettings.answerTimes.lowerBound) to
     \(ApplicationSettings.answerTimes.upperBound)</small>
     <input type="number" name="answer_time" required min="\(ApplicationSettings.answerTimes.lowerBound)"
@@ -223,6 +227,12 @@ extension Console {
   private func choices(of chosen: MatchCodes) -> [HTML] {
     MatchCodes.allCases.map { one in
       "<option value=\"\(one.rawValue)\"\(one == chosen ? " selected" : "")>\(one.rawValue)</option>"
+    }
+  }
+
+  private func choices(of acceptsSynced: Bool) -> [HTML] {
+    SyncedPasskeys.allCases.map { one in
+      "<option\((one == .accepted) == acceptsSynced ? " selected" : "")>\(one.rawValue)</option>"
     }
   }
 

@@ -51,10 +51,10 @@ struct AnswerReplies: Sendable {
     }
     let signed = SignedAnswer(
       answer: answer, verified: verified, credential: phone.credential,
-      vouchesForFace: phone.vouchesForFace, check: check)
-    return signed.settle(&session, proving: method, at: now).map { counter in
+      vouchesForFace: phone.vouchesForFace, acceptsSyncedPasskeys: phone.acceptsSyncedPasskeys, check: check)
+    return signed.settle(&session, proving: method, at: now).map { authenticator in
       (session.method, session.answeredBy) = (method, verified.phone.id)
-      return TakenAnswer(session: session, counter: counter, kept: signed.kept(with: session))
+      return TakenAnswer(session: session, authenticator: authenticator, kept: signed.kept(with: session))
     }
   }
 

@@ -38,7 +38,9 @@ struct RegistrationReplies: Sendable {
     case .success(let phone):
       let now = core.clock()
       let result = try await AuditActor.$current.withValue(.phone(phone.id)) {
-        try await core.storage.register(phone, by: request.code, at: now) { Registration.decide($0, at: now) }
+        try await core.storage.register(phone, by: request.code, at: now) {
+          Registration.decide($0, phone.credential, at: now)
+        }
       }
       switch result {
       case .failure(let refusal): return refusal.reply
@@ -97,7 +99,9 @@ struct RegistrationReplies: Sendable {
         let refusal = try await core.storage.keepCredential(
           credential, pinMAC: statement.pinMAC, of: verified.acting, at: now
         ) { phone in
-          phone.isLive ? check.refusal(of: verified, toReplace: phone.credential) : .cutOff
+          guard phone.isLive else { return .cutOff }
+          return credential.refusal(ifSyncedAreAccepted: phone.acceptsSyncedPasskeys)
+            ?? check.refusal(of: verified, toReplace: phone.credential)
         }
         if let refusal { return refusal.reply }
         core.audit.credentialAdded(phone: verified.phone.id, user: verified.user)
@@ -121,9 +125,16 @@ extension Refusal {
   }
 }
 
+extension VerifiedCredential {
+  /// Why the application does not take it; nil if it does.
+  fileprivate func refusal(ifSyncedAreAccepted acceptsSynced: Bool) -> Refusal? {
+    acceptsSynced || isBackupEligible == false ? nil : Refusal(.syncedPasskey)
+  }
+}
+
 extension CredentialCheck {
   /// The former credential must sign its own replacement. Otherwise a thief of only the phone's key could register
-  /// another authenticator, and unlock with it.
+  /// another authenticator, and unlock with it. A synced one may, whatever the application accepts: it is the way out.
   fileprivate func refusal(of verified: VerifiedStatement, toReplace former: VerifiedCredential?) -> Refusal? {
     guard let former else { return nil }
     guard let assertion = verified.assertion else { return Refusal(.assertionMissing) }
@@ -145,8 +156,14 @@ private enum Registration {
     return .success(link)
   }
 
-  static func decide(_ facts: LinkFacts, at now: UnixTime) -> Result<Link, Refusal> {
+  static func decide(
+    _ facts: LinkFacts, _ credential: VerifiedCredential?, at now: UnixTime
+  ) -> Result<Link, Refusal> {
     usable(facts.link, at: now).flatMap { link in
+      // The link stays usable: without a credential, or by another phone.
+      if let refusal = credential?.refusal(ifSyncedAreAccepted: facts.acceptsSyncedPasskeys) {
+        return .failure(refusal)
+      }
       // All phones that the link replaces are lost.
       if link.replacesPhone, link.lostPhone == nil { return .success(link) }
       // Otherwise a thief of a link could take over an account whose owner has a phone.

@@ -116,6 +116,8 @@ struct LinkFacts: Sendable {
   let phones: [Phone]
   /// How many phones the user may have.
   let greatestCount: Int64
+  /// Whether their application accepts credentials that are synced between devices.
+  let acceptsSyncedPasskeys: Bool
 }
 
 /// The result of registering a phone.

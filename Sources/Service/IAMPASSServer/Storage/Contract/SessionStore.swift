@@ -109,8 +109,8 @@ final class SessionView: Sendable {
 struct TakenAnswer: Sendable {
   /// The session with the answer.
   let session: Session
-  /// The authenticator's new counter, if it was asked.
-  let counter: UInt32?
+  /// The authenticator's state, if it was asked.
+  let authenticator: AuthenticatorState?
   let kept: KeptAnswer
 
   /// Whether the user has reported the request as somebody else's. A locum cannot report another user's source.

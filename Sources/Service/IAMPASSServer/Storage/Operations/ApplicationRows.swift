@@ -83,9 +83,11 @@ extension StorageEngine {
       let found = try db.change(
         """
         UPDATE application SET match_code = coalesce($1, match_code), face = coalesce($2, face),
-          phones = coalesce($3, phones), hold_clones = coalesce($4, hold_clones) WHERE name = $5
+          phones = coalesce($3, phones), hold_clones = coalesce($4, hold_clones),
+          synced_passkeys = coalesce($5, synced_passkeys) WHERE name = $6
         RETURNING id
-        """, change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones, name)
+        """, change.matchCodes?.stored, change.appsVouchForFaces, change.phones, change.holdsClones,
+        change.acceptsSyncedPasskeys, name)
       guard found.count == 1 else { throw ApplicationRefusal.nameUnknown }
     }
   }

@@ -25,6 +25,7 @@ extension ApplicationSettings {
     appsVouchForFaces = try row.get("face")
     phones = try row.get("phones")
     holdsClones = try row.get("hold_clones")
+    acceptsSyncedPasskeys = try row.get("synced_passkeys")
     isDisabled = try (row.get("disabled_at") as Int64?) != nil
   }
 
@@ -46,9 +47,9 @@ extension ApplicationSettings {
     try db.execute(
       """
       UPDATE application SET walkaway = $1, silence_leaves = $2, match_code = $3, answer_time = $4,
-        greatest_duration = $5, hook = $6, face = $7, phones = $8, hold_clones = $9 WHERE id = $10
+        greatest_duration = $5, hook = $6, face = $7, phones = $8, hold_clones = $9, synced_passkeys = $10 WHERE id = $11
       """, walkaway, silenceLeaves, matchCodes.stored, answerTime, greatestDuration, hook,
-      appsVouchForFaces, phones, holdsClones, application)
+      appsVouchForFaces, phones, holdsClones, acceptsSyncedPasskeys, application)
   }
 
   /// Refuses sign-ins from now on, or allows them again. Unanswered requests are closed.

@@ -62,9 +62,10 @@ extension StorageEngine {
   ) async throws -> Result<RegisteredPhone, Refusal> {
     try await write { db in
       let link = try Link.find(code: code, in: db)
+      let settings = try link.map { try ApplicationSettings.ofUser($0.user, in: db) }
       let facts = LinkFacts(
         link: link, phones: try link.map { try Phone.live(of: $0.user, in: db) } ?? [],
-        greatestCount: try link.map { try ApplicationSettings.ofUser($0.user, in: db).phones } ?? 0)
+        greatestCount: settings?.phones ?? 0, acceptsSyncedPasskeys: settings?.acceptsSyncedPasskeys ?? false)
       switch try decide(facts) {
       case .failure(let refusal): return .failure(refusal)
       case .success(let link): return .success(try phone.register(by: link, at: now, in: db))

@@ -3,7 +3,13 @@ import IAMPASSProtocol
 
 extension VerifiedCredential {
   private init(row: some StorageRow) throws {
-    try self.init(id: row.get("credential"), publicKey: row.get("public_key"), counter: row.get("counter"))
+    let id: String = try row.get("credential")
+    // An older server replaces the credential, and leaves what was told of the former one.
+    let isTold = try (row.get("backup_of") as String?) == id
+    let isBackupEligible = try (row.get("backup_eligible") as Int64?).map { $0 != 0 }
+    try self.init(
+      id: id, publicKey: row.get("public_key"), counter: row.get("counter"),
+      isBackupEligible: isTold ? isBackupEligible : nil)
   }
 
   /// The phone's credential; nil if it has none.
@@ -15,16 +21,19 @@ extension VerifiedCredential {
   func insert(phone: String, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
       """
-      INSERT INTO phone_credential (phone, credential, public_key, counter, added_at)
-      VALUES ($1, $2, $3, $4, $5)
+      INSERT INTO phone_credential (phone, credential, public_key, counter, added_at, backup_of, backup_eligible)
+      VALUES ($1, $2, $3, $4, $5, $2, $6)
       ON CONFLICT (phone) DO UPDATE SET credential = excluded.credential, public_key = excluded.public_key,
-        counter = excluded.counter, added_at = excluded.added_at
-      """, phone, id, publicKey, counter, now.milliseconds)
+        counter = excluded.counter, added_at = excluded.added_at, backup_of = excluded.backup_of,
+        backup_eligible = excluded.backup_eligible
+      """, phone, id, publicKey, counter, now.milliseconds, isBackupEligible)
   }
 
-  /// Stores the authenticator's signature counter.
-  static func advance(phone: String, to counter: UInt32, in db: some StorageTransaction) throws {
-    try db.execute("UPDATE phone_credential SET counter = $1 WHERE phone = $2", counter, phone)
+  /// Stores what the authenticator last said of itself.
+  static func advance(phone: String, to state: AuthenticatorState, in db: some StorageTransaction) throws {
+    try db.execute(
+      "UPDATE phone_credential SET counter = $1, backup_of = credential, backup_eligible = $2 WHERE phone = $3",
+      state.counter, state.isBackupEligible, phone)
   }
 }
 

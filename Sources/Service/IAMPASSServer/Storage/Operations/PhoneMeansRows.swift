@@ -7,6 +7,8 @@ struct PhoneMeans {
   /// Whether it has said that it vouches for its user's face.
   let offersFace: Bool
   let hasCredential: Bool
+  /// Whether its application accepts credentials that are synced between devices.
+  let acceptsSyncedPasskeys: Bool
   /// Whether it has a push subscription.
   let rings: Bool
 
@@ -19,13 +21,14 @@ struct PhoneMeans {
     mayVouchForFace = try row.get("may_vouch")
     offersFace = try row.get("offers_face")
     hasCredential = try row.get("has_credential")
+    acceptsSyncedPasskeys = try row.get("synced_passkeys")
     rings = try row.get("rings")
   }
 
   static func find(_ phone: String, in db: some StorageTransaction) throws -> PhoneMeans? {
     try db.first(
       """
-      SELECT (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
+      SELECT (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch, application.synced_passkeys,
         (EXISTS (SELECT 1 FROM face WHERE face.phone = phone.id AND is_offered <> 0))::int::bigint AS offers_face,
         (EXISTS (SELECT 1 FROM phone_credential WHERE phone_credential.phone = phone.id))::int::bigint
           AS has_credential,
@@ -41,7 +44,8 @@ struct PhoneMeans {
   static func ofLive(_ user: Int64, in db: some StorageTransaction) throws -> [String: PhoneMeans] {
     let rows = try db.all(
       """
-      SELECT phone.id, (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
+      SELECT phone.id, application.synced_passkeys,
+        (phone.has_page = 0 AND application.face <> 0)::int::bigint AS may_vouch,
         (EXISTS (SELECT 1 FROM face WHERE face.phone = phone.id AND is_offered <> 0))::int::bigint AS offers_face,
         (EXISTS (SELECT 1 FROM phone_credential WHERE phone_credential.phone = phone.id))::int::bigint
           AS has_credential,

@@ -198,5 +198,6 @@ extension PhoneFacts {
     let means = try PhoneMeans.find(phone.id, in: db)
     mayVouchForFace = means?.mayVouchForFace ?? false
     vouchesForFace = means.map { $0.mayVouchForFace && $0.offersFace } ?? false
+    acceptsSyncedPasskeys = means?.acceptsSyncedPasskeys ?? false
   }
 }

@@ -134,7 +134,7 @@ extension Session {
 
 extension TakenAnswer {
   fileprivate func store(by phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
-    if let counter { try VerifiedCredential.advance(phone: phone.id, to: counter, in: db) }
+    if let authenticator { try VerifiedCredential.advance(phone: phone.id, to: authenticator, in: db) }
     try session.update(in: db)
     try kept.insert(at: now, in: db)
     if blocksSource { try SourceBlock.set(user: session.user ?? phone.user, source: session.source, at: now, in: db) }

@@ -50,7 +50,7 @@ enum Schema {
     .liftedBlocks,
     .toldNames,
     .auditActors,
-    .userGroups, .oldCredentials,
+    .userGroups, .oldCredentials, .syncedPasskeys,
   ]
 
   static var migrator: DatabaseMigrator {
