@@ -23,6 +23,62 @@ import Testing
     #expect(try await told(by: others).contains(.changed(.session(session.id))))
   }
 
+  /// Otherwise a page at another server showed it only at its next beat.
+  @Test func whatElseAPhoneShowsIsTold() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let user = try await room.addUser()
+    let storage = room.storage
+    let others = try #require(room.opened().changeListener)
+    _ = try await others.events()
+    func isTold(_ act: () async throws -> Void) async throws -> Bool {
+      try await act()
+      let news = try await told(by: others)
+      return !news.isEmpty && news.allSatisfy { $0 == .changed(.user(user)) }
+    }
+    var phone = ActingPhone(id: "", user: user)
+    #expect(try await isTold { phone = try await room.phone() }, "a new phone")
+    let device = try await room.started(room.ask())
+    _ = try await told(by: others)
+    #expect(try await isTold { _ = try await room.start(room.ask()) }, "a request that is held back")
+    #expect(try await storage.session(device.id)?.heldBack == 1)
+    _ = try await room.answer(device.id, .deny, by: phone)
+    _ = try await told(by: others)
+    #expect(try await isTold { _ = try await room.start(room.ask(methods: [.device])) }, "a method that it lacks")
+    let lock = VerifiedCredential(id: "c", publicKey: "k", counter: 0)
+    #expect(
+      try await isTold {
+        _ = try await storage.keepCredential(lock, pinMAC: nil, of: phone, at: room.now) { _ in nil }
+      },
+      "a screen lock")
+    #expect(
+      try await isTold { _ = try await storage.keepFace(true, of: phone, at: room.now) { _ in nil } },
+      "an app's word on faces")
+    let signInClient = SignInClient(application: room.application, credential: nil)
+    let report = CodeUseReport(id: "c", way: .phone, usedAt: 1_700_000_000, left: nil, context: SignInContext())
+    let use = CodeUse(report: report, credential: nil)
+    #expect(
+      try await isTold { _ = try await storage.record(use, of: "alice", by: signInClient, at: room.now) },
+      "a code that was used")
+    #expect(try await isTold { _ = try await storage.setPresence(.away, of: phone, at: room.now) }, "its presence")
+    #expect(try await isTold { _ = try await room.makeLink(loss: .keepsSessions) }, "that it is lost")
+  }
+
+  /// It would be told for each request, at each server.
+  @Test func thatAPhoneIsThereIsNotTold() async throws {
+    let room = try await StorageRoom(.postgresql)
+    let phone = try await room.phone()
+    let session = try await room.approved(by: phone)
+    let stored = try #require(await room.storage.phone(phone.id))
+    let others = try #require(room.opened().changeListener)
+    _ = try await others.events()
+    try await room.storage.markPage(of: phone.id)
+    try await room.storage.notePageView(of: phone, at: room.now)
+    _ = try await room.storage.markSeen(stored, wasSilent: true, at: room.now)
+    // Messages come in the order of commits.
+    _ = try await room.storage.logOut(session.id, at: room.now)
+    #expect(try await told(by: others).first == .changed(.session(session.id)))
+  }
+
   /// `md5` fails in FIPS mode, with this code. The schema's own function takes its place.
   @Test func aDatabaseThatForbidsMD5TellsChangesToo() async throws {
     let room = try await StorageRoom(.postgresql)
@@ -43,11 +99,11 @@ import Testing
   /// Servers from before the migration listen on the channel of `md5`.
   @Test func aDatabaseThatHasMD5TellsOlderServersToo() async throws {
     let room = try await StorageRoom(.postgresql)
+    _ = try await room.phone()
     let older = try connection(room)
     try older.run([
       PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', 'iampass_' || md5(current_schema())); END $$")
     ])
-    _ = try await room.phone()
     let session = try await room.started(room.ask())
     let first = try #require(try older.notification(within: .seconds(60)))
     #expect(first.payload.hasSuffix(" session \(session.id)"))

@@ -31,6 +31,7 @@ import Testing
     "user groups": "1c1a939229af696c",
     "indices of old credentials": "02c83f307c9f7556",
     "synced passkeys": "5c984cb85eccf2de",
+    "news of phones": "31b4eab025ec6b6f",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {
