@@ -24,7 +24,7 @@ public struct SealKeys: Sendable {
 
   /// The first one seals a database. All of them open.
   private let keys: [Key]
-  /// Where they are from, for messages.
+  /// The file or credential that they were read from, for messages.
   public let place: String
 
   /// - Parameters:

@@ -22,7 +22,8 @@ enum PostgreSQLSchema {
     .administrators, .codeUses, .secondPhones, .locums, .signInNames, .hostMarks,
     .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
     .toldNames,
-    .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys, .phoneNews,
+    .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
+    .phoneNews,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.

@@ -50,7 +50,9 @@ enum Schema {
     .liftedBlocks,
     .toldNames,
     .auditActors,
-    .userGroups, .oldCredentials, .syncedPasskeys,
+    .userGroups,
+    .oldCredentials,
+    .syncedPasskeys,
   ]
 
   static var migrator: DatabaseMigrator {
