@@ -1,15 +1,17 @@
 """What the audit proves of an administrator's change in the console: checked by python3-cryptography."""
 
+import contextlib
 import http.client
 import json
 import re
+import sqlite3
 import ssl
 import subprocess
 import unittest
 import urllib.parse
 
 from Support.Service.approvals import canonical, is_signed
-from Support.Service.server import ServerWorld
+from Support.Service.server import DATA, ServerWorld
 from Support.Service.world import PATIENCE, program
 
 
@@ -73,7 +75,26 @@ class Signed(unittest.TestCase):
         self.assertNotIn("made by ada", answer["statement"] + answer["context"])
         self.assertEqual(canonical(statement).decode(), answer["statement"])
         self.assertTrue(is_signed({"statement": statement, "signature": answer["signature"]}, answer["public_key"]))
+        self.proves(change, answer)
         self.assertFalse(is_signed({"statement": {**statement, "answer": "deny"}, "signature": answer["signature"]}, answer["public_key"]))
+
+    def proves(self, change, answer):
+        """One command leads from the change to the phone's signature, and verifies it."""
+        done = self.proof(change["id"], 0)
+        self.assertEqual((done["entry"], done["answer"], done["verified"]), (change, answer, True))
+        self.change("UPDATE answer SET context = replace(context, 'ada', 'eve') WHERE session = ?", change["approval"])
+        self.assertFalse(self.proof(change["id"], DATA)["verified"])
+        self.change("DELETE FROM answer WHERE session = ?", change["approval"])
+        self.assertEqual(self.proof(change["id"], DATA)["answer"], None)
+
+    def change(self, statement, session):
+        with contextlib.closing(sqlite3.connect(world.path("data", "iampass.sqlite"), timeout=PATIENCE)) as database, database:
+            self.assertEqual(database.execute(statement, (session,)).rowcount, 1)
+
+    def proof(self, entry, status):
+        done = world.command("audit", "--proof", str(entry))
+        self.assertEqual(done.returncode, status, done.stderr)
+        return json.loads(done.stdout)
 
 
 if __name__ == "__main__":

@@ -33,10 +33,20 @@ struct AuditCommand: AsyncParsableCommand {
       """)
   var answers = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Print the entry with this id, and the phone's signed answer that it goes back to; check its signatures.
+      """, valueName: "id"))
+  var proof: Int64?
+
   /// The entries that are read at a time.
   private static let portion = 1_000
 
   func validate() throws {
+    guard proof == nil || !(answers || jsonLines || follow || since != nil || after != 0) else {
+      throw ValidationError("--proof takes no other options: it prints one line of JSON")
+    }
     guard !answers || !(jsonLines || follow || since != nil || after != 0) else {
       throw ValidationError("--answers are lines of JSON already, and all of them")
     }
@@ -46,6 +56,7 @@ struct AuditCommand: AsyncParsableCommand {
   func run() async throws {
     try await explaining {
       let storage = try place.existing()
+      if let proof { return try await printProof(of: proof, in: storage) }
       if answers { return try await printAnswers(of: storage) }
       var tail = AuditTail(last: try await beginning(in: storage))
       try await printEntries(of: storage, after: &tail.last)
@@ -80,6 +91,13 @@ struct AuditCommand: AsyncParsableCommand {
       try Output.say(kept.map(\.jsonLine))
       last = newest.id
     }
+  }
+
+  private func printProof(of id: Int64, in storage: any OperatorStore) async throws {
+    guard let proof = try await storage.auditProof(ofEntry: id) else { throw CommandProblem.noAuditEntry(id) }
+    try Output.say(proof.jsonLine)
+    guard let answer = proof.answer else { throw CommandProblem.noAnswer(toAuditEntry: id) }
+    if let flaw = answer.flaw { throw CommandProblem.answerProvesNothing(flaw) }
   }
 
   private static func time(_ text: String) throws -> UnixTime {

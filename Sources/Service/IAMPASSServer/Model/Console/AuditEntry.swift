@@ -39,7 +39,9 @@ public struct AuditEntry: Sendable {
   public subscript(name: String) -> String? { details.first { $0.name == name }?.value }
 
   /// One line of JSON. Its `actor` is null if it is not known.
-  public var jsonLine: String {
+  public var jsonLine: String { json.printed() }
+
+  var json: JSON {
     let fixed = [
       JSON.Member("id", .integer(id)), JSON.Member("at", .string(at.text)), JSON.Member("event", .string(event)),
     ]
@@ -48,7 +50,7 @@ public struct AuditEntry: Sendable {
       + shownDetails.map {
         JSON.Member($0.name, $0.name == "user" ? .integer(Int64($0.value) ?? 0) : .string($0.value))
       }
-    return JSON.object(all + [JSON.Member("actor", actor?.json ?? .null)]).printed()
+    return JSON.object(all + [JSON.Member("actor", actor?.json ?? .null)])
   }
 
   /// One line for people.

@@ -96,6 +96,11 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
   func keptAnswers(after id: Int64, limit: Int) async throws -> [(id: Int64, jsonLine: String)]
 
+  /// The entry of the audit with this id, and the phone's answer that it goes back to: that of the request itself, of the
+  /// list that was signed, or of the sign-in of the administrator who made a change in the console. Nil if there is no
+  /// such entry.
+  func auditProof(ofEntry id: Int64) async throws -> AuditProof?
+
   /// The keys of the database's sealed secrets; nil if there are none, or if they are not known here.
   var sealKeys: SealKeys? { get set }
 

@@ -32,7 +32,7 @@ extension AuditEntry {
   }
 
   /// For a statement that also says `user_name`.
-  fileprivate init(naming row: some StorageRow) throws {
+  init(naming row: some StorageRow) throws {
     try self.init(row: row)
     userName = try row.get("user_name")
   }
@@ -87,17 +87,7 @@ extension StorageEngine {
     try await read { [clock] db in
       let rows = try db.all(
         "SELECT number AS place, * FROM answer WHERE number > $1 ORDER BY number LIMIT $2", id, limit)
-      return try rows.map { row in
-        let texts = [
-          "session", "phone", "public_key", "statement", "signature", "context", "assertion", "credential_key",
-        ]
-        let at = try clock.unixTime(of: UnixTime(milliseconds: row.get("answered_at")))
-        let members = try texts.compactMap { name in
-          try (row.get(name) as String?).map { JSON.Member(name, .string($0)) }
-        }
-        let line = JSON.object([JSON.Member("at", .string(at.text))] + members)
-        return (try row.get("place"), line.printed())
-      }
+      return try rows.map { (try $0.get("place"), JSON.object(try AnswerProof(row: $0, clock).members).printed()) }
     }
   }
 
