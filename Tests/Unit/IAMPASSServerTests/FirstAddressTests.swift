@@ -22,19 +22,19 @@ import Testing
   }
 
   /// Only the first three were tried before.
-  @Test(.timeLimit(.minutes(5))) func fourAddressesThatRefuseHideNoGoodOne() async throws {
+  @Test(.timeLimit(.wholeRun)) func fourAddressesThatRefuseHideNoGoodOne() async throws {
     let found = try await connect(by: ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"])
     #expect(found?.ipAddress == "127.0.0.1")
   }
 
-  @Test(.timeLimit(.minutes(5))) func noAddressesAreANameThatIsNotFound() async throws {
+  @Test(.timeLimit(.wholeRun)) func noAddressesAreANameThatIsNotFound() async throws {
     await #expect(throws: PushProblem.self) {
       try await FirstAddress.connect([], of: "push.test") { $0.eventLoop.makeSucceededVoidFuture() }
     }
   }
 
   /// The reason of an address says more than a list of all.
-  @Test(.timeLimit(.minutes(5))) func aFailureIsThatOfAnAddress() async throws {
+  @Test(.timeLimit(.wholeRun)) func aFailureIsThatOfAnAddress() async throws {
     let closed = try SocketAddress(ipAddress: "127.0.0.2", port: 1)
     await #expect(throws: IOError.self) {
       try await FirstAddress.connect([closed], of: "push.test") { $0.eventLoop.makeSucceededVoidFuture() }
@@ -42,7 +42,7 @@ import Testing
   }
 
   /// Those that lose end by themselves, whatever was made of their channels.
-  @Test(.timeLimit(.minutes(5))) func addressesThatRefuseAndThatAreSilentHideNoGoodOne() async throws {
+  @Test(.timeLimit(.wholeRun)) func addressesThatRefuseAndThatAreSilentHideNoGoodOne() async throws {
     let service = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
       .bind(host: "127.0.0.1", port: 0).get()
     defer { service.close(promise: nil) }
@@ -61,7 +61,7 @@ import Testing
     try await made.executeThenClose { _, _ in }
   }
 
-  @Test(.timeLimit(.minutes(5))) func anExchangeOfWhichNoAddressAnswersEndsWithItsReason() async throws {
+  @Test(.timeLimit(.wholeRun)) func anExchangeOfWhichNoAddressAnswersEndsWithItsReason() async throws {
     let closed = try ["127.0.0.2", "127.0.0.3"].map { try SocketAddress(ipAddress: $0, port: 1) }
     await #expect(throws: IOError.self) {
       _ = try await FirstAddress.connect(closed, of: "push.test") { channel in

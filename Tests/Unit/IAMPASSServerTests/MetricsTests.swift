@@ -38,7 +38,7 @@ import Testing
   }
 
   /// The database neither answers nor refuses.
-  @Test(.timeLimit(.minutes(5)))
+  @Test(.timeLimit(.wholeRun))
   func theMetricsDoNotWaitForADatabaseThatHangs() async throws {
     let fixture = try await Fixture { LosingStorage($0, losing: -1, .before) }
     let hanging = try #require(fixture.service.core.storage as? LosingStorage)
@@ -83,7 +83,7 @@ import Testing
     }
   }
 
-  @Test(.timeLimit(.minutes(5)), arguments: StorageEngine.allCases)
+  @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases)
   func waitsForTheDatabaseAreTimed(_ engine: StorageEngine) async throws {
     let fixture = try await Fixture(engine: engine)
     _ = try await TestPhone.registered(in: fixture)

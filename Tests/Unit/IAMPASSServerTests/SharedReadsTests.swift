@@ -63,7 +63,7 @@ import Testing
     while reads.waiting < count { await Task.yield() }
   }
 
-  @Test(.timeLimit(.minutes(5))) func allWhoAskDuringAReadShareTheNextOne() async throws {
+  @Test(.timeLimit(.wholeRun)) func allWhoAskDuringAReadShareTheNextOne() async throws {
     let shelf = Shelf()
     let reads = SharedReads { try await shelf.read($0) }
     shelf.put(7, as: "b")
@@ -77,7 +77,7 @@ import Testing
     #expect(reads.waiting == 0)
   }
 
-  @Test(.timeLimit(.minutes(5))) func whoeverAsksDuringAReadIsNotAnsweredByIt() async throws {
+  @Test(.timeLimit(.wholeRun)) func whoeverAsksDuringAReadIsNotAnsweredByIt() async throws {
     let shelf = Shelf()
     let reads = SharedReads { try await shelf.read($0) }
     let first = await begun(reads, shelf)
@@ -89,7 +89,7 @@ import Testing
     #expect(try await second.value == 7)
   }
 
-  @Test(.timeLimit(.minutes(5))) func aReadThatFailsFailsForThoseWhoShareItAlone() async throws {
+  @Test(.timeLimit(.wholeRun)) func aReadThatFailsFailsForThoseWhoShareItAlone() async throws {
     let shelf = Shelf()
     let reads = SharedReads { try await shelf.read($0) }
     shelf.put(7, as: "a")

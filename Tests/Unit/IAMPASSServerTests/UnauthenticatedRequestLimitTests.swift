@@ -37,7 +37,7 @@ struct UnauthenticatedRequestLimitTests {
 
   /// From one machine, or from as many.
   @Test(
-    .timeLimit(.minutes(10)),
+    .timeLimit(.wholeRun),
     arguments: [(1, UnauthenticatedRequestLimit.greatestShare), (strangers, UnauthenticatedRequestLimit.greatestCount)])
   func strangersWhoAreLookedForKeepNobodyWaitingWhoIsKnown(_ senders: Int, _ places: Int) async throws {
     let gate = Gate()
