@@ -160,7 +160,7 @@ class Plan:
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
         for name, options in parts.items():
             again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
-            self.add(f"unit-tests/{name}", [*program, *options], 1800, "suite", suite="unit-tests", needs=("unit-build",),
+            self.add(f"unit-tests/{name}", [*program, *options], 2700, "suite", suite="unit-tests", needs=("unit-build",),
                      weight=2 if name == "others" else 1, read=read_units, again=again)  # fmt: skip
 
         newer_tests = ["--filter", self.pattern or NEWER_POSTGRESQL_TESTS]
