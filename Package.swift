@@ -318,12 +318,14 @@ let package = Package(
     .executableTarget(
       name: "iampass-https", dependencies: ["NetworkWorker", "WholeStreams"], swiftSettings: lean,
       linkerSettings: startsFast),
-    .executableTarget(
-      name: "iampass-helper",
+    .target(
+      name: "HelperProgram",
       dependencies: [
         "IAMPASSProtocol", "HostState", "SessionHelper", "PresenceProbe", "SignInBroker", "KeyringSeal", "CHost",
-      ] + clearingFree,
-      swiftSettings: lean,
+      ],
+      swiftSettings: lean),
+    .executableTarget(
+      name: "iampass-helper", dependencies: ["HelperProgram"] + clearingFree, swiftSettings: lean,
       linkerSettings: startsFast + clearsWhatItFrees),
     .executableTarget(
       name: "iampassctl", dependencies: ["IAMPASSControl"], swiftSettings: strict, linkerSettings: startsFast),
@@ -426,7 +428,7 @@ let groups = [
   "Worker": ["WorkerLink", "NetworkWorker", "iampass-https"],
   "Computer": [
     "HostSystem", "HostState", "PAMStacks", "LoginModule", "SignInBroker", "KeyringSeal", "PresenceLink",
-    "PresenceProbe", "SessionHelper", "iampass-helper",
+    "PresenceProbe", "SessionHelper", "HelperProgram", "iampass-helper",
   ],
   "Commands": [
     "CommandSupport", "QRCodes", "HostDoctor", "IAMPASSControl", "ServerCommands", "PhoneCommands", "iampassctl",

@@ -1,4 +1,3 @@
-// The background helper: watches the sessions that phones opened, and logs their seats out. A service of systemd's.
 import CHost
 import Glibc
 import HostState
@@ -36,11 +35,11 @@ final class StandardErrorLog: HelperLog, Sendable {
   }
 }
 
-@main
-enum HelperCommand {
+/// The program `iampass-helper`, which is the helper, the broker, the keyring's service or the probe.
+public enum HelperCommand {
   private static let log = StandardErrorLog()
 
-  static func main() {
+  public static func main() {
     let given = CommandLine.arguments.dropFirst()
     // The probe is in this program: another program would need a second copy of Swift's library.
     if given.elementsEqual(["--probe"]) { return probe() }

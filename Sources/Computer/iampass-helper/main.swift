@@ -1,0 +1,3 @@
+import HelperProgram
+
+HelperCommand.main()
