@@ -31,15 +31,10 @@ extension UserSummary {
     lastUsedAt = try row.time("last_used_at")
   }
 
-  /// A page of an application's users, after the one with this id, and the user after whom to continue.
-  static func page(
-    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageTransaction
-  ) throws -> (users: [UserSummary], further: Int64?) {
-    let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
-    // The number comes from an address, so it may be any.
-    let start = max(0, min(id, greatest))
-    let end = text.isEmpty ? greatest : min(start + reach, greatest)
-    let users = try db.all(
+  /// The users with these ids, in the order of the ids.
+  static func find(_ ids: [Int64], in db: some StorageTransaction) throws -> [UserSummary] {
+    guard !ids.isEmpty else { return [] }
+    let found = try db.all(
       """
       SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
         listed_user.groups,
@@ -48,6 +43,32 @@ extension UserSummary {
           (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
             ORDER BY one.registered_at DESC LIMIT 1)) AS called
       FROM app_user
+      LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
+        AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
+      LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+      WHERE app_user.id IN (SELECT value::bigint FROM json_array_elements_text($1::json))
+      """, ids
+    ).map(UserSummary.init(row:))
+    let byID = Dictionary(found.map { ($0.id, $0) }) { first, _ in first }
+    return ids.compactMap { byID[$0] }
+  }
+
+  static func find(_ id: Int64, of application: String, in db: some StorageTransaction) throws -> UserSummary? {
+    guard try db.has("SELECT id FROM app_user WHERE id = $1 AND application = $2", id, application) else { return nil }
+    return try find([id], in: db).first
+  }
+
+  /// A page of an application's users, after the one with this id, and the user after whom to continue.
+  static func page(
+    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageTransaction
+  ) throws -> (users: [UserSummary], further: Int64?) {
+    let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
+    // The number comes from an address, so it may be any.
+    let start = max(0, min(id, greatest))
+    let end = text.isEmpty ? greatest : min(start + reach, greatest)
+    let ids: [Int64] = try db.all(
+      """
+      SELECT app_user.id FROM app_user
       LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
         AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
@@ -61,26 +82,9 @@ extension UserSummary {
           || coalesce(listed_user.groups, '')), lower($3::text)) > 0)
       ORDER BY app_user.id LIMIT $4
       """, application, start, text, pageLength, end
-    ).map(UserSummary.init(row:))
+    ).map { try $0.get("id") }
+    let users = try find(ids, in: db)
     return (users, users.count == pageLength ? users.last?.id : end < greatest ? end : nil)
-  }
-
-  static func find(_ id: Int64, of application: String, in db: some StorageTransaction) throws -> UserSummary? {
-    try db.first(
-      """
-      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
-        listed_user.groups,
-        coalesce(phone.display_name,
-          (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
-          (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
-            ORDER BY one.registered_at DESC LIMIT 1)) AS called
-      FROM app_user
-      LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
-        AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
-      LEFT JOIN listed_user ON listed_user.user_id = app_user.id
-      WHERE app_user.id = $1 AND app_user.application = $2
-      """, id, application
-    ).map(UserSummary.init(row:))
   }
 }
 

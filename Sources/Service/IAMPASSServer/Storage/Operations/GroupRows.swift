@@ -52,23 +52,12 @@ extension UserSummary {
   fileprivate static func page(
     ofGroup group: String, of application: String, after name: String, in db: some StorageTransaction
   ) throws -> [UserSummary] {
-    try db.all(
+    let ids: [Int64] = try db.all(
       """
-      SELECT app_user.*, phone.display_name, phone.registered_at, phone.presence, listed_user.name AS listed_name,
-        listed_user.groups,
-        coalesce(phone.display_name,
-          (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1),
-          (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
-            ORDER BY one.registered_at DESC LIMIT 1)) AS called
-      FROM (SELECT name, user_id FROM group_member WHERE application = $1 AND group_name = $2 AND name > $3
-        ORDER BY name LIMIT $4) AS member
-      JOIN app_user ON app_user.id = member.user_id
-      JOIN listed_user ON listed_user.user_id = member.user_id
-      LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
-        AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
-      ORDER BY member.name
+      SELECT user_id FROM group_member WHERE application = $1 AND group_name = $2 AND name > $3 ORDER BY name LIMIT $4
       """, application, group, name, pageLength
-    ).map(UserSummary.init(row:))
+    ).map { try $0.get("user_id") }
+    return try find(ids, in: db)
   }
 }
 
