@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import unittest
 
 import pexpect
 
@@ -133,3 +134,12 @@ class ControlWorld(World):
         """What the users file has: names and tokens."""
         path = self.path("users")
         return dict(line.split(":", 1) for line in read(path).splitlines() if ":" in line) if os.path.exists(path) else {}
+
+
+def world_with_a_phone():
+    """For a module's setUpModule; it is closed after the module's tests."""
+    world = ControlWorld()
+    unittest.addModuleCleanup(world.close)
+    world.serve()
+    world.register_phone()
+    return world

@@ -7,7 +7,7 @@ import subprocess
 import time
 import unittest
 
-from control import NO_PERMISSION, UNAVAILABLE, USAGE, Answer, ControlWorld
+from control import NO_PERMISSION, UNAVAILABLE, USAGE, Answer, world_with_a_phone
 from Support.Service.world import ENROLLED, PATIENCE, SUCCESS, program, read, run
 
 JOURNALCTL = '#!/bin/sh\nprintf "%s\\n" "$*" >>"{folder}/asked"\ncase "$*" in *SYSLOG_FACILITY=10*) cat "{folder}/module";; *) cat "{folder}/units";; esac\n'
@@ -21,10 +21,7 @@ def server(*words):
 
 def setUpModule():
     global world, application_secret
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
     application_secret = read(world.path("credentials"))
     world.pam("sudo")
     world.write("journalctl", JOURNALCTL.format(folder=world.folder), 0o755)

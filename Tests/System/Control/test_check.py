@@ -8,7 +8,7 @@ import subprocess
 import tempfile
 import unittest
 
-from control import NO_PERMISSION, SHIPPED, ControlWorld
+from control import NO_PERMISSION, SHIPPED, world_with_a_phone
 from Support.Service.world import WITHOUT_TOKEN, program, read, run
 
 COMMON = f"""# here are the per-package modules (the "Primary" block)
@@ -24,10 +24,7 @@ COMMON = f"""# here are the per-package modules (the "Primary" block)
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
 
 
 class Check(unittest.TestCase):

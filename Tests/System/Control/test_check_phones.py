@@ -5,7 +5,7 @@ import os
 import re
 import unittest
 
-from control import ControlWorld
+from control import world_with_a_phone
 from phone_case import another_key, key_off_the_curve
 from Support.Service.world import ENROLLED, program, read, run
 from test_check import SHIPPED
@@ -13,10 +13,7 @@ from test_check import SHIPPED
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
     world.words = world.phone_status()["words"]
 
 

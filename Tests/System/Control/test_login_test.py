@@ -9,7 +9,7 @@ import unittest
 import pexpect
 from Support.Service import ends
 
-from control import INTERRUPTED, NO_PERMISSION, USAGE, ControlWorld
+from control import INTERRUPTED, NO_PERMISSION, USAGE, world_with_a_phone
 from Support.Service.late_line import without_late_line
 from Support.Service.world import ENROLLED, program
 
@@ -19,10 +19,7 @@ PUSH = "Approve the sign-in on your phone"
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
 
 
 class LoginTest(unittest.TestCase):

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import unittest
 
-from control import CONFIG, DATA, INTERRUPTED, USAGE, ControlWorld
+from control import CONFIG, DATA, INTERRUPTED, USAGE, world_with_a_phone
 from Support.Service.scripted_probe import ScriptedProbe
 from Support.Service.world import ENROLLED, PATIENCE, program, read
 
@@ -25,10 +25,7 @@ LINE = f"{ENROLLED} {ADAPTER} {PHONE} {DIGEST}\n"
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
 
 
 class PresenceCase(unittest.TestCase):

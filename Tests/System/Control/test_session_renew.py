@@ -8,7 +8,7 @@ import struct
 import time
 import unittest
 
-from control import CONFIG, DATA, ControlWorld
+from control import CONFIG, DATA, world_with_a_phone
 from Support.Service.world import ENROLLED, read
 
 OLD = "0" * 31 + "1"
@@ -20,10 +20,7 @@ TEMPORARY = 75
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
 
 
 def identity(pid):

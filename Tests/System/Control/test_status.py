@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from control import CONFIG, NO_PERMISSION, ControlWorld
+from control import CONFIG, NO_PERMISSION, world_with_a_phone
 from Support.Service.world import ENROLLED, program, read
 
 #: fcntl(2); Python has no name for it.
@@ -22,10 +22,7 @@ OLD = "0" * 31 + "1"
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-    world.register_phone()
+    world = world_with_a_phone()
 
 
 class Status(unittest.TestCase):

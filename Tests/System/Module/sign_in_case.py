@@ -1,10 +1,12 @@
 """What tests of sign-ins share: a world with a service and a phone, and a look at what is left."""
 
+import contextlib
 import os
+import subprocess
 import unittest
 
 from Support.Service.ends import assert_ended, given_up
-from Support.Service.world import World
+from Support.Service.world import World, run
 
 
 def world_with_a_phone(**service):
@@ -40,6 +42,28 @@ class SignInCase(unittest.TestCase):
         self.addCleanup(phone.stop)
         phone.wait_for("waiting for sign-ins")
         return phone
+
+    @contextlib.contextmanager
+    def state_on_a_disk(self, options, folder, *inner):
+        """The state's `folder` is on a disk of its own, with these folders in it. The disk is `full`, or is mounted with
+        these options."""
+        state = self.world.path("state")
+        os.rename(state, state + ".away")
+        os.mkdir(state)
+        try:
+            run("mount", "-t", "tmpfs", "-o", "mode=700,size=64k", folder, state)
+            run("cp", "-a", os.path.join(state + ".away", folder), state)
+            for name in inner:
+                os.makedirs(os.path.join(state, folder, name), 0o700, exist_ok=True)
+            if options == "full":
+                subprocess.run(["dd", "if=/dev/zero", f"of={state}/ballast", "bs=4k"], stderr=subprocess.DEVNULL, check=False)
+            else:
+                run("mount", "-o", "remount," + options, state)
+            yield
+        finally:
+            run("umount", state)
+            os.rmdir(state)
+            os.rename(state + ".away", state)
 
     def sessions_left(self):
         known = {session["session"] for session in self.known}

@@ -1,9 +1,7 @@
 """The phone without a network: disks, keys and clocks that are not as they should be, and a phone that is trusted no more."""
 
-import contextlib
 import json
 import os
-import subprocess
 import time
 import unittest
 
@@ -19,32 +17,12 @@ class Faults(OfflineCase):
             result["texts"][-1], f"IAMPASS: your phone cannot approve without the network: {words}. Use your password.")
         return result
 
-    @contextlib.contextmanager
-    def disk(self, options):
-        """The state on a disk of its own, full or not to be written."""
-        state = self.world.path("state")
-        os.rename(state, state + ".away")
-        os.mkdir(state)
-        try:
-            run("mount", "-t", "tmpfs", "-o", "mode=700,size=64k", "offline", state)
-            run("cp", "-a", state + ".away/offline", state)
-            os.makedirs(state + "/offline/uses", 0o700, exist_ok=True)
-            if options == "full":
-                subprocess.run(["dd", "if=/dev/zero", f"of={state}/ballast", "bs=4k"], stderr=subprocess.DEVNULL, check=False)
-            else:
-                run("mount", "-o", "remount," + options, state)
-            yield
-        finally:
-            run("umount", state)
-            os.rmdir(state)
-            os.rename(state + ".away", state)
-
     def test_a_full_disk_refuses(self):
-        with self.disk("full"):
+        with self.state_on_a_disk("full", "offline", "uses"):
             self.refused("the disk is full")
 
     def test_a_disk_that_cannot_be_written_refuses(self):
-        with self.disk("ro"):
+        with self.state_on_a_disk("ro", "offline", "uses"):
             self.refused("the disk cannot be written")
 
     def change_key(self, change):

@@ -1,7 +1,6 @@
 """Recovery codes: what signs in if the phone cannot be asked, through libpam, with the real service or without it."""
 
 import concurrent.futures
-import contextlib
 import glob
 import hashlib
 import json
@@ -310,31 +309,12 @@ class Faults(Recovery):
             result["texts"][-1], f"IAMPASS: recovery codes cannot be used: {words}. Use your password.")
         return result
 
-    @contextlib.contextmanager
-    def disk(self, options):
-        """The set on a disk of its own, full or not to be written."""
-        state = world.path("state")
-        os.rename(state, state + ".away")
-        os.mkdir(state)
-        try:
-            run("mount", "-t", "tmpfs", "-o", "mode=700,size=64k", "recovery", state)
-            run("cp", "-a", state + ".away/recovery", state)
-            if options == "full":
-                subprocess.run(["dd", "if=/dev/zero", f"of={state}/ballast", "bs=4k"], stderr=subprocess.DEVNULL, check=False)
-            else:
-                run("mount", "-o", "remount," + options, state)
-            yield
-        finally:
-            run("umount", state)
-            os.rmdir(state)
-            os.rename(state + ".away", state)
-
     def test_a_full_disk_refuses(self):
-        with self.disk("full"):
+        with self.state_on_a_disk("full", "recovery"):
             self.refused("the disk is full")
 
     def test_a_disk_that_cannot_be_written_refuses(self):
-        with self.disk("ro"):
+        with self.state_on_a_disk("ro", "recovery"):
             self.refused("the disk cannot be written")
 
     def test_a_copied_set_is_refused(self):
