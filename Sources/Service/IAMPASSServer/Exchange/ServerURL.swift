@@ -18,5 +18,8 @@ extension ServerURL {
     return Int(authority[authority.index(after: colon)...]) ?? usual
   }
 
+  /// `iss` of the tokens: the service's address, without a slash at its end.
+  var issuer: String { origin + basePath }
+
   private var authority: Substring { origin.drop { $0 != "/" }.dropFirst(2) }
 }

@@ -21,19 +21,6 @@ public struct Application: Sendable {
   }
 }
 
-/// An application as commands list it.
-public struct ListedApplication: Sendable {
-  public let id: String
-  public let name: String
-  public let users: Int64
-
-  init(_ summary: ApplicationSummary) {
-    id = summary.id
-    name = summary.name
-    users = summary.users
-  }
-}
-
 /// Why an application is not made or not changed.
 public enum ApplicationRefusal: Error, Equatable, Sendable {
   case nameTaken

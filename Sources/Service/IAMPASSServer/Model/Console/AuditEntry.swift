@@ -60,3 +60,8 @@ public struct AuditEntry: Sendable {
       .joined(separator: "  ")
   }
 }
+
+extension CodeUse {
+  /// How long a use is kept, in seconds: as long as its entry in the audit.
+  static let lifetime = AuditEntry.lifetime
+}

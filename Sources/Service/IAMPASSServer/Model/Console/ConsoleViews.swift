@@ -11,6 +11,19 @@ struct ApplicationSummary: Sendable {
   let settings: ApplicationSettings
 }
 
+/// An application as commands list it.
+public struct ListedApplication: Sendable {
+  public let id: String
+  public let name: String
+  public let users: Int64
+
+  init(_ summary: ApplicationSummary) {
+    id = summary.id
+    name = summary.name
+    users = summary.users
+  }
+}
+
 /// A user in the console's list.
 struct UserSummary: Sendable {
   /// The number of users on a page of the list.

@@ -10,8 +10,6 @@ struct CodeUse: Sendable, Equatable {
   static let openTime: Int64 = 60
   /// The least growth of that time that is stored, in seconds, so that not each report is written.
   static let leastGrowth: Int64 = 20
-  /// How long a use is kept, in seconds: as long as its entry in the audit.
-  static let lifetime = AuditEntry.lifetime
 
   let report: CodeUseReport
   /// The id of the host credential that reported it; nil for the application's own.

@@ -13,7 +13,7 @@ struct ApprovalToken: JWTPayload, Equatable {
     let pairs: [String: String]
   }
 
-  /// The service's address: ``OpenIDConfiguration/issuer(at:)``.
+  /// The service's address: `issuer` of the configuration for OpenID clients.
   let iss: String
   /// The user's id at the application.
   let sub: String

@@ -137,7 +137,7 @@ struct SessionReplies: Sendable {
   private func token(for view: SessionView, _ call: Call) async throws -> String? {
     guard view.session.showsToken, let user = view.userID,
       let claims = ApprovalToken(
-        view.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock)
+        view.session, user: user, issuer: call.address.url.issuer, clock: core.storage.clock)
     else { return nil }
     return try await core.signingKeys.signer(at: core.clock())?.sign(claims)
   }

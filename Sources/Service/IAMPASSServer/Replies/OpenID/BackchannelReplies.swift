@@ -141,7 +141,7 @@ struct BackchannelReplies: Sendable {
   ) async throws -> ServiceReply {
     guard let user = view.userID,
       let claims = ApprovalToken(
-        view.session, user: user, issuer: OpenIDConfiguration.issuer(at: call.address.url), clock: core.storage.clock,
+        view.session, user: user, issuer: call.address.url.issuer, clock: core.storage.clock,
         audience: client.credential?.id),
       let key = try await core.signingKeys.signer(at: now)
     else { throw OpenIDError(.expired, "the approval is over") }

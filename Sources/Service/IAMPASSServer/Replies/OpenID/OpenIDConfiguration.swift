@@ -7,7 +7,7 @@ enum OpenIDConfiguration {
   static func reply(at url: ServerURL) -> ServiceReply {
     func texts(_ values: String...) -> JSON { .array(values.map(JSON.string)) }
     let members: JSON = .object([
-      "issuer": .string(issuer(at: url)),
+      "issuer": .string(url.issuer),
       "backchannel_authentication_endpoint": .string(url.route(["bc-authorize"])),
       "token_endpoint": .string(url.route(["token"])),
       "jwks_uri": .string(url.route([".well-known", "jwks.json"])),
@@ -27,7 +27,4 @@ enum OpenIDConfiguration {
     ])
     return ServiceReply(200, members.encoded())
   }
-
-  /// `iss` of the tokens: the service's address, without a slash at its end.
-  static func issuer(at url: ServerURL) -> String { url.origin + url.basePath }
 }

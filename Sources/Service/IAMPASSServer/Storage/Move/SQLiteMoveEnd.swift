@@ -61,16 +61,6 @@ struct SQLiteMoveEnd: MoveSource, MoveDestination {
   }
 }
 
-extension MoveMark {
-  static func stored(in db: Database) throws -> MoveMark? {
-    guard try db.tableExists("database_move"),
-      let row = try db.first("SELECT id, state, place FROM database_move WHERE state <> 'arrived'")
-    else { return nil }
-    guard let state = State(rawValue: try row.get("state")) else { throw DamagedRow(column: "state") }
-    return MoveMark(id: try row.get("id"), state: state, place: try row.get("place"))
-  }
-}
-
 /// The work of a move in one transaction of a data folder's database.
 struct SQLiteMoveTransaction: HeldSource, FillingDestination {
   /// The beginning of the names of triggers that refuse changes.
