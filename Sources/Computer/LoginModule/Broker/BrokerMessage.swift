@@ -44,22 +44,6 @@ public struct BrokerRequest: Sendable, Equatable {
   public func askerUID(of callerUID: UInt32) -> UInt32 { callerUID == 0 ? asker ?? 0 : callerUID }
 }
 
-/// How the broker's attempt ended. The raw values are part of the frames.
-public enum BrokerEnding: UInt8, Sendable, CaseIterable {
-  case approved = 1
-  case denied
-  case notAnswered
-  case noToken
-  /// The phone was not asked or cannot be. The next module asks for the password.
-  case aside
-  case misconfigured
-  /// Text was typed at a question for Enter alone.
-  case textTyped
-  case abandoned
-  /// The user has an open request, or there are too many callers. The usual cause is a request that is just ending.
-  case busy
-}
-
 /// One message between a program's module and the broker.
 ///
 /// A frame is a length of two bytes, big-endian, then the kind and its content, at most 1 KiB. The length counts kind
