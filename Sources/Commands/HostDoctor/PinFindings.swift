@@ -10,12 +10,12 @@ package struct PinFindings: Sendable {
     package let name: String
     package let pinned: [PinnedPhone]
     /// The user's phones at the service; nil if it was not asked, or did not say.
-    package let told: [PhoneDigestsReply.Phone]?
+    package let listed: [PhoneDigestsReply.Phone]?
 
-    package init(name: String, pinned: [PinnedPhone], told: [PhoneDigestsReply.Phone]?) {
+    package init(name: String, pinned: [PinnedPhone], listed: [PhoneDigestsReply.Phone]?) {
       self.name = name
       self.pinned = pinned
-      self.told = told
+      self.listed = listed
     }
 
     /// Whether no pinned phone has a known screen lock.
@@ -24,14 +24,14 @@ package struct PinFindings: Sendable {
     /// Whether the service has none of the pinned phones, or has one with other keys. That phone cannot sign the user
     /// in.
     fileprivate var isReplaced: Bool {
-      guard !pinned.isEmpty, let told else { return false }
-      return !pinned.contains { phone in told.contains { $0.id == phone.id && $0.keysDigest == phone.keys.digest } }
+      guard !pinned.isEmpty, let listed else { return false }
+      return !pinned.contains { phone in listed.contains { $0.id == phone.id && $0.keysDigest == phone.keys.digest } }
     }
 
     /// Whether the service also asks a phone that is not pinned. Its approval does not count here.
     fileprivate var hasUnpinned: Bool {
-      guard !pinned.isEmpty, !isReplaced, let told else { return false }
-      return !told.allSatisfy { phone in pinned.contains { $0.id == phone.id && $0.keys.digest == phone.keysDigest } }
+      guard !pinned.isEmpty, !isReplaced, let listed else { return false }
+      return !listed.allSatisfy { phone in pinned.contains { $0.id == phone.id && $0.keys.digest == phone.keysDigest } }
     }
   }
 
@@ -78,7 +78,7 @@ package struct PinFindings: Sendable {
     }
     add(withoutToken, "with a pinned phone, but without a token") { "iampassctl phone forget \($0)" }
     if findings.isEmpty, !users.isEmpty, isWhole {
-      let isAsked = users.allSatisfy { $0.told != nil }
+      let isAsked = users.allSatisfy { $0.listed != nil }
       findings.append(
         Finding(
           .ok, .users,
@@ -185,20 +185,20 @@ struct PinChecks {
     for name in names {
       guard let user = UnixUsername(validating: name) else { continue }
       guard inFile.contains(user) else {
-        users.append(PinFindings.User(name: name, pinned: [], told: nil))
+        users.append(PinFindings.User(name: name, pinned: [], listed: nil))
         continue
       }
       // Each look-up reads the whole file.
       lookedUp += 1
       guard lookedUp <= Self.greatestLookedUp else { break }
       do throws(PinnedPhonesError) {
-        users.append(PinFindings.User(name: name, pinned: try file.phones(of: user), told: nil))
+        users.append(PinFindings.User(name: name, pinned: try file.phones(of: user), listed: nil))
       } catch { refused += refusal(of: user, error) }
     }
-    let told = service?.phones(of: users.filter { !$0.pinned.isEmpty }.map(\.name), tokens) ?? [:]
+    let atService = service?.phones(of: users.filter { !$0.pinned.isEmpty }.map(\.name), tokens) ?? [:]
     let known = Set(names.compactMap { UnixUsername(validating: $0) })
     return PinFindings(
-      users: users.map { PinFindings.User(name: $0.name, pinned: $0.pinned, told: told[$0.name]) },
+      users: users.map { PinFindings.User(name: $0.name, pinned: $0.pinned, listed: atService[$0.name]) },
       isWhole: users.count == names.count,
       withoutToken: file.users().filter {
         !known.contains($0) && listed?.tokens[$0.text] == nil && !PinnedPhones.isRole($0)

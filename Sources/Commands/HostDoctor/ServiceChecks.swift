@@ -126,15 +126,15 @@ package final class ServiceChecks {
   func phones(of users: [String], _ tokens: UserTokens) -> [String: [PhoneDigestsReply.Phone]] {
     guard let phones = phoneDigests else { return [:] }
     let deadline = MonotonicInstant.now().advanced(milliseconds: Self.patience)
-    var told: [String: [PhoneDigestsReply.Phone]] = [:]
+    var listed: [String: [PhoneDigestsReply.Phone]] = [:]
     for user in users.prefix(Self.greatestAskedUsers) {
       guard let name = UnixUsername(validating: user), let token = try? tokens.token(of: name) else { continue }
-      do throws(ServiceError) { told[user] = try phones(token, deadline) } catch {
+      do throws(ServiceError) { listed[user] = try phones(token, deadline) } catch {
         // An unknown user was reported before. A service that does not answer is not asked again.
-        guard error == .notFound else { return told }
+        guard error == .notFound else { return listed }
       }
     }
-    return told
+    return listed
   }
 
   /// The users without a phone at the service; nil if the service cannot be asked, or if there are too many users.

@@ -42,13 +42,13 @@ public struct ServiceJudgement {
       + credential(answer.credential, answer.announcement)
   }
 
-  /// - Parameter told: the service's own address; nil if it did not give one.
-  private func address(_ told: ServerURL?) -> [Finding] {
-    guard let told, told.origin != server.origin else { return [] }
+  /// - Parameter own: the service's own address; nil if it did not give one.
+  private func address(_ own: ServerURL?) -> [Finding] {
+    guard let own, own.origin != server.origin else { return [] }
     return [
       Finding(
         configuration.approvals == .verified ? .problem : .warning, .service,
-        "the service registers phones at \(told.origin), and server is \(server): such a phone signs nobody in here",
+        "the service registers phones at \(own.origin), and server is \(server): such a phone signs nobody in here",
         hint: "let server here, and --public-url of iampass-server, name the same address")
     ]
   }

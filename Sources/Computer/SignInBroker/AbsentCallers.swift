@@ -13,8 +13,8 @@ public struct AbsentCallers: Sendable {
   private var refused: [UInt32: MonotonicInstant] = [:]
   private var minuteBegan: MonotonicInstant?
   /// The uids with a log line in this minute.
-  private var told: Set<UInt32> = []
-  private var untold = 0
+  private var logged: Set<UInt32> = []
+  private var unlogged = 0
 
   public init() {}
 
@@ -30,14 +30,14 @@ public struct AbsentCallers: Sendable {
     remember(uid, now)
     if minuteBegan.map({ now.milliseconds(since: $0) >= Self.minute }) ?? true {
       minuteBegan = now
-      told = []
+      logged = []
     }
-    guard told.count < Self.greatestLineCount, told.insert(uid).inserted else {
-      untold += 1
+    guard logged.count < Self.greatestLineCount, logged.insert(uid).inserted else {
+      unlogged += 1
       return nil
     }
-    defer { untold = 0 }
-    return untold
+    defer { unlogged = 0 }
+    return unlogged
   }
 
   private mutating func remember(_ uid: UInt32, _ now: MonotonicInstant) {

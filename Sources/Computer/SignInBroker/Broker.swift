@@ -104,8 +104,8 @@ public struct Broker {
   }
 
   private func reap(_ callers: inout Callers, _ signals: Int32) {
-    var told = signalfd_siginfo()
-    while read(signals, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
+    var signal = signalfd_siginfo()
+    while read(signals, &signal, MemoryLayout<signalfd_siginfo>.size) > 0 {}
     // The process was not waited for yet, so its number is not reused.
     for process in callers.overdue(.now()) { kill(process, SIGKILL) }
     var status: Int32 = 0
@@ -120,8 +120,8 @@ public struct Broker {
       guard callers.admits(uid) else { return .busy }
       if uid == 0 || CallerRule(callerUID: uid).isPresent(in: LogindSession.all(in: sessionsFolder)) { return nil }
     }
-    if let untold = absent.add(uid, now: now) {
-      let others = untold > 0 ? "; \(untold) more were refused since the last such line" : ""
+    if let unlogged = absent.add(uid, now: now) {
+      let others = unlogged > 0 ? "; \(unlogged) more were refused since the last such line" : ""
       log(LOG_NOTICE, "refused caller=\(uid) reason=\(CallerRefusal.noActiveSession.explanation)\(others)")
     }
     return .aside

@@ -32,9 +32,9 @@ public final class ManagementClient {
   ) throws(ServiceError) -> AddUsersReply {
     // Several users may share a token, and an object must not repeat a member.
     var seen: Set<String> = []
-    let told = (isOurs ? names : []).lazy.map { AddUsersRequest.Name(user: $0.token.exposedValue, text: $0.name) }
+    let named = (isOurs ? names : []).lazy.map { AddUsersRequest.Name(user: $0.token.exposedValue, text: $0.name) }
       .filter { $0.isFit && seen.insert($0.user).inserted }
-    let body = AddUsersRequest(users: tokens.map(\.exposedValue), names: Array(told)).encoded()
+    let body = AddUsersRequest(users: tokens.map(\.exposedValue), names: Array(named)).encoded()
     let reply = try channel.send(.post, route("add_users", body: body), by: signer, body: body, deadline: deadline)
     return try understood { () throws(MessageError) in try AddUsersReply(parsing: reply.body) }
   }

@@ -57,8 +57,8 @@ final class ForkedWorkers {
 
   /// Waits for ended workers, and kills overdue ones.
   func reap() throws(Confinement.Failure) {
-    var told = signalfd_siginfo()
-    while read(descriptor, &told, MemoryLayout<signalfd_siginfo>.size) > 0 {}
+    var signal = signalfd_siginfo()
+    while read(descriptor, &signal, MemoryLayout<signalfd_siginfo>.size) > 0 {}
     let now = MonotonicInstant.now()
     // This worker has not been waited for, so that its number is still its own.
     for (child, end) in ends where now >= end {

@@ -29,26 +29,27 @@ import Testing
   }
 
   @Test func theSamePhoneAtTheServiceIsWell() {
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: [told("1", 1)]))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], listed: [told("1", 1)]))
     #expect(found.map(\.level) == [.ok])
     #expect(found.first?.text == "each user's phone is pinned, and the service has the same")
   }
 
   @Test func aFurtherPhoneThatIsNotPinnedIsAWarning() {
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: [told("2", 2), told("1", 1)]))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], listed: [told("2", 2), told("1", 1)]))
     #expect(found.map(\.level) == [.warning])
     #expect(found.first?.text.contains("a further phone that is not pinned") == true)
     #expect(found.first?.hint?.hasPrefix("iampassctl phone trust alice") == true)
   }
 
   @Test func whatTheServiceWasNotAskedIsNotClaimed() {
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: nil))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], listed: nil))
     #expect(found.map(\.text) == ["each user's phone is pinned; the service does not tell whether it has the same"])
   }
 
   @Test func aUserWithoutAPinIsAWarning() {
     let found = findings(
-      .init(name: "alice", pinned: [], told: nil), .init(name: "bob", pinned: [pinned("1", 1)], told: [told("1", 1)]))
+      .init(name: "alice", pinned: [], listed: nil),
+      .init(name: "bob", pinned: [pinned("1", 1)], listed: [told("1", 1)]))
     #expect(found.map(\.level) == [.warning])
     #expect(found.first?.text.hasSuffix(": alice") == true)
     #expect(found.first?.hint == "iampassctl phone trust alice")
@@ -60,14 +61,14 @@ import Testing
     ] as [[(String, UInt8, PhoneKeys.Credential?)]])
   func aPhoneThatTheServiceHasNoMoreIsAWarning(_ others: [(String, UInt8, PhoneKeys.Credential?)]) {
     let phones = others.map { told($0.0, $0.1, credential: $0.2) }
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], told: phones))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1)], listed: phones))
     #expect(found.map(\.level) == [.warning])
     #expect(found.first?.text.contains("the service does not have the pinned phone any more") == true)
     #expect(found.first?.hint?.contains("take the service for broken into") == true)
   }
 
   @Test func oneOfTwoPinnedPhonesIsEnough() {
-    let found = findings(.init(name: "alice", pinned: [pinned("1", 1), pinned("2", 2)], told: [told("2", 2)]))
+    let found = findings(.init(name: "alice", pinned: [pinned("1", 1), pinned("2", 2)], listed: [told("2", 2)]))
     #expect(found.map(\.level) == [.ok])
   }
 
@@ -80,8 +81,8 @@ import Testing
   /// What is said of alice, whose phone can only be tapped, and of bob, whose phone has a screen lock.
   private func locks(_ asking: [(service: String, methods: [AuthenticationMethod])]) -> [Finding] {
     let users = [
-      PinFindings.User(name: "alice", pinned: [pinned("1", 1)], told: nil),
-      PinFindings.User(name: "bob", pinned: [pinned("2", 2, isLocked: true)], told: nil),
+      PinFindings.User(name: "alice", pinned: [pinned("1", 1)], listed: nil),
+      PinFindings.User(name: "bob", pinned: [pinned("2", 2, isLocked: true)], listed: nil),
     ]
     return PinFindings(users: users, withoutToken: [], asking: asking).findings.filter {
       $0.text.hasSuffix(": alice")
@@ -105,7 +106,7 @@ import Testing
   }
 
   @Test func aStackThatAsksForWhatNoSignatureProvesIsAWarning() {
-    let bob = PinFindings.User(name: "bob", pinned: [pinned("2", 2, isLocked: true)], told: nil)
+    let bob = PinFindings.User(name: "bob", pinned: [pinned("2", 2, isLocked: true)], listed: nil)
     func found(_ methods: [AuthenticationMethod]) -> [String] {
       PinFindings(users: [bob], withoutToken: [], asking: [("sudo", methods)]).findings.filter { $0.level == .warning }
         .map(\.text)

@@ -29,14 +29,14 @@ import Testing
     let settings = try Self.apple(key: key)
     let again = try #require(
       NotificationSettings(settings.service, details: settings.details, secret: settings.secret))
-    #expect(again.told == settings.told && again.secret == key)
-    #expect(settings.told == "apple topic=org.example.signin production key=ABC123DEFG team=DEF123GHIJ")
+    #expect(again.line == settings.line && again.secret == key)
+    #expect(settings.line == "apple topic=org.example.signin production key=ABC123DEFG team=DEF123GHIJ")
   }
 
   @Test func noDescriptionHasTheKey() throws {
     let settings = try Self.apple()
     let secret = settings.secret.exposedValue.split(separator: "\n")[1]
-    for text in ["\(settings)", settings.told, settings.details] {
+    for text in ["\(settings)", settings.line, settings.details] {
       #expect(!text.contains(secret))
     }
   }
@@ -88,14 +88,14 @@ import Testing
     try await storage.setNotifications(
       try Self.apple(topic: "org.example.other"), of: room.application.id, at: room.now)
     let set = try await storage.notifications(of: "shop")
-    #expect(set.map(\.told) == ["apple topic=org.example.other production key=ABC123DEFG team=DEF123GHIJ"])
+    #expect(set.map(\.line) == ["apple topic=org.example.other production key=ABC123DEFG team=DEF123GHIJ"])
     #expect(try await storage.removeNotifications(.apple, of: "shop"))
     #expect(try await !storage.removeNotifications(.apple, of: "shop"))
     #expect(try await storage.notifications(of: "shop").isEmpty)
     let entries = try await storage.auditEntries(after: 0, limit: 1_000).filter { $0.event.hasPrefix("notifications") }
     #expect(entries.map(\.event) == ["notifications set", "notifications set", "notifications removed"])
     #expect(entries.map { $0["application"] } == ["shop", "shop", "shop"])
-    #expect(entries.last?["reason"] == set.first?.told)
+    #expect(entries.last?["reason"] == set.first?.line)
     await #expect(throws: ApplicationRefusal.nameUnknown) {
       try await storage.setNotifications(try Self.apple(), of: "nobody", at: room.now)
     }

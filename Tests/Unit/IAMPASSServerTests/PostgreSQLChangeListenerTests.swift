@@ -152,7 +152,7 @@ import Testing
     }
   }
 
-  @Test func oneServerKeepsHouseAndAnotherTakesOver() async throws {
+  @Test func oneServerDoesTheHousekeepingAndAnotherTakesOver() async throws {
     let room = try await StorageRoom(.postgresql)
     let first = try #require(room.storage.changeListener)
     let second = try #require(room.opened().changeListener)

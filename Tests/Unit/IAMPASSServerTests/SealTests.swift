@@ -110,7 +110,7 @@ import Testing
       Issue.record("no app is rung")
       return
     }
-    #expect(settings.told.contains("ABC123DEFH"))
+    #expect(settings.line.contains("ABC123DEFH"))
   }
 
   @Test(arguments: StorageEngine.allCases)

@@ -136,41 +136,41 @@ import Testing
 
   // The mark
 
-  private var told: [UserListQuestion.Mark?] { service.usersAsked.map(\.mark) }
+  private var sent: [UserListQuestion.Mark?] { service.usersAsked.map(\.mark) }
 
   @Test func theMarkIsToldUntilItIsConfirmedAndRenewedByANewConnection() throws {
     service.toUsers = [.failed(.notFound), page(["alice"], version: 3), page([], version: 3, since: 3, count: 1)]
     work(at: 1)
-    let first = try #require(told[0]?.mark)
-    #expect(told[0]?.former == nil)
+    let first = try #require(sent[0]?.mark)
+    #expect(sent[0]?.former == nil)
     work(at: 600_000)
     work(at: 1_200_000)
     // It had no answer: the same is told again. Then it is known.
-    #expect(told.map { $0?.mark } == [first, first, first])
-    #expect(told[2]?.former == nil)
+    #expect(sent.map { $0?.mark } == [first, first, first])
+    #expect(sent[2]?.former == nil)
     service.toUsers = [page([], version: 3, since: 3, count: 1)]
     adopt(at: 2_000_000)
     work(at: 2_000_000)
-    #expect(told[3]?.former == first)
-    #expect(told[3]?.mark != first)
+    #expect(sent[3]?.former == first)
+    #expect(sent[3]?.mark != first)
   }
 
   @Test func aCopiedFolderRenewsTheSameMarkToAnother() throws {
     service.toUsers = [page(["alice"], version: 3)]
     work(at: 1)
-    let known = try #require(told[0]?.mark)
+    let known = try #require(sent[0]?.mark)
     let marks = [
       ComputerMark(path: folder + "/service/mark", credential: "own"),
       ComputerMark(path: folder + "/service/mark", credential: "own"),
     ]
     #expect(marks.map(\.confirmed) == [known, known])
-    #expect(ComputerMark(path: folder + "/service/mark", credential: "another's").told == nil)
+    #expect(ComputerMark(path: folder + "/service/mark", credential: "another's").sent == nil)
   }
 
   @Test func aMarkThatCannotBeKeptIsNotTold() throws {
     service.toUsers = [page(["alice"], version: 3)]
     work(at: 1)
-    let known = told[0]?.mark
+    let known = sent[0]?.mark
     try #require(unlink(folder + "/service/mark") == 0)
     try #require(mkdir(folder + "/service/mark", 0o700) == 0)
     defer { rmdir(folder + "/service/mark") }
@@ -178,7 +178,7 @@ import Testing
     service.toUsers = [.failed(.notFound), page([], version: 3, since: 3, count: 1)]
     work(at: 1_001)
     work(at: 600_000)
-    #expect(told.dropFirst().map { $0?.mark } == [kept, kept])
+    #expect(sent.dropFirst().map { $0?.mark } == [kept, kept])
     #expect(log.texts.contains { $0.contains("the mark by which a copied computer is noticed is not kept") })
   }
 }

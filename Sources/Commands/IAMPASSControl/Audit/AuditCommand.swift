@@ -27,12 +27,14 @@ struct AuditCommand: ParsableCommand {
       let name = try user.map { (text) throws(Failure) in try UnixUsername(typed: text).text }
       let start = (since ?? .usual).unixTime(now: Int64(time(nil)))
       let journal = try AuditJournal.read(since: start)
-      var told: [ServiceSignIn]?
+      var atService: [ServiceSignIn]?
       var problem: Failure?
       if !local {
-        do throws(Failure) { told = try ServiceAudit(path: host.path).signIns(since: start) } catch { problem = error }
+        do throws(Failure) { atService = try ServiceAudit(path: host.path).signIns(since: start) } catch {
+          problem = error
+        }
       }
-      let rows = AuditRow.joined(journal.signIns, told).filter { name == nil || $0.user == name }
+      let rows = AuditRow.joined(journal.signIns, atService).filter { name == nil || $0.user == name }
       if json { Terminal.say(.array(rows.map(\.json))) } else { AuditRow.show(rows) }
       if journal.isCut { Terminal.complain("iampassctl: the journal has more: name a later --since, or a user's time") }
       guard let problem else { return }

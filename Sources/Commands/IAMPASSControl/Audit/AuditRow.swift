@@ -18,17 +18,17 @@ struct AuditRow {
   private let journal: JournalSignIn?
   private let service: AtService
 
-  var user: String? { journal?.user ?? told?.detail("account") }
+  var user: String? { journal?.user ?? signIn?.detail("account") }
 
-  private var told: ServiceSignIn? { if case .known(let signIn) = service { signIn } else { nil } }
+  private var signIn: ServiceSignIn? { if case .known(let signIn) = service { signIn } else { nil } }
 
   /// Joins the sign-ins of journal and service, oldest first.
   ///
-  /// - Parameter told: the service's sign-ins; nil if it was not asked or did not answer.
-  static func joined(_ journal: [JournalSignIn], _ told: [ServiceSignIn]?) -> [AuditRow] {
-    var left = Dictionary((told ?? []).map { ($0.session, $0) }) { first, _ in first }
+  /// - Parameter signIns: the service's sign-ins; nil if it was not asked or did not answer.
+  static func joined(_ journal: [JournalSignIn], _ signIns: [ServiceSignIn]?) -> [AuditRow] {
+    var left = Dictionary((signIns ?? []).map { ($0.session, $0) }) { first, _ in first }
     var rows = journal.map { one in
-      guard told != nil else { return AuditRow(at: one.at, journal: one, service: .notAsked) }
+      guard signIns != nil else { return AuditRow(at: one.at, journal: one, service: .notAsked) }
       guard let session = one.session else { return AuditRow(at: one.at, journal: one, service: .unknown) }
       let known = left[session].map { AtService.known($0) } ?? .unknown
       left[session] = nil
@@ -41,7 +41,7 @@ struct AuditRow {
     return rows.sorted { ($0.at, $0.session ?? "") < ($1.at, $1.session ?? "") }
   }
 
-  private var session: String? { journal?.session ?? told?.session }
+  private var session: String? { journal?.session ?? signIn?.session }
 
   static func show(_ rows: [AuditRow]) {
     let head = ["TIME", "USER", "SERVICE", "FROM", "RESULT", "PHONE", "SESSION", "ENDED", "AT THE SERVICE"]
@@ -50,9 +50,9 @@ struct AuditRow {
 
   private var columns: [String] {
     [
-      ClockTime.date(at / 1_000), user ?? "", journal?.service ?? told?.detail("service") ?? "",
-      journal?.remoteHost ?? told?.detail("remote_host") ?? "", result,
-      told?.detail("phone") ?? String((journal?.phone ?? "").prefix(8)), String((session ?? "").prefix(8)),
+      ClockTime.date(at / 1_000), user ?? "", journal?.service ?? signIn?.detail("service") ?? "",
+      journal?.remoteHost ?? signIn?.detail("remote_host") ?? "", result,
+      signIn?.detail("phone") ?? String((journal?.phone ?? "").prefix(8)), String((session ?? "").prefix(8)),
       journal?.ended?.why ?? "", atService,
     ]
   }
@@ -60,7 +60,7 @@ struct AuditRow {
   private var result: String {
     guard let journal else { return "not in the journal" }
     // sudo writes under its caller's uid. If the service has the sign-in too, the writer does not matter.
-    let isConfirmed = journal.isApproved && told?.answer?.event == "approved"
+    let isConfirmed = journal.isApproved && signIn?.answer?.event == "approved"
     let writer = isConfirmed ? nil : journal.writer
     let who = writer.map { $0 < 0 ? " (by an unknown program)" : " (says a program of uid \($0))" } ?? ""
     guard journal.isApproved else { return "refused: \(journal.reason ?? "no reason")" + who }

@@ -32,24 +32,24 @@ struct FormerAdministrators {
     throw .join(.noAdministrators(former: Self.signers(known)))
   }
 
-  /// - Parameter told: what the code names.
+  /// - Parameter named: what the code names.
   /// - Returns: what is to be believed from now on; nil: the service alone.
-  func settled(_ told: Fleet?) throws(Failure) -> Fleet? {
-    guard let known else { return told }
+  func settled(_ named: Fleet?) throws(Failure) -> Fleet? {
+    guard let known else { return named }
     guard !areGivenUp else {
       Terminal.say("given up: the list of users counted here if \(Self.signers(known)) signed it by phone")
-      return told
+      return named
     }
-    guard let told else { throw .join(.noAdministrators(former: Self.signers(known))) }
+    guard let named else { throw .join(.noAdministrators(former: Self.signers(known))) }
     switch known {
     case .fleet(let former):
-      guard let next = told.succeeding(former) else {
-        throw .join(.administratorsDoNotFollow(former: former.signers, told: told.signers))
+      guard let next = named.succeeding(former) else {
+        throw .join(.administratorsDoNotFollow(former: former.signers, named: named.signers))
       }
       return next
     case .lost(let error):
       Terminal.complain("warning: \(error.explanation)")
-      return told
+      return named
     }
   }
 

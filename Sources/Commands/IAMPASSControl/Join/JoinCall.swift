@@ -73,10 +73,10 @@ struct JoinCall {
 
   /// The administrators with the code's digest; nil for a code without a digest. Throws for others: the service's
   /// answer alone does not count.
-  private func anchored(_ told: FleetAnchor?) throws(Failure) -> FleetAnchor? {
+  private func anchored(_ named: FleetAnchor?) throws(Failure) -> FleetAnchor? {
     guard let digest = code.fleet else { return nil }
-    guard let told, Digest.areEqual(told.digest, digest) else { throw .join(.otherAdministrators) }
-    return told
+    guard let named, Digest.areEqual(named.digest, digest) else { throw .join(.otherAdministrators) }
+    return named
   }
 
   /// How long the service may hold the next request, in seconds.

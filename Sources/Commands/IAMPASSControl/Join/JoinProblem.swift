@@ -17,7 +17,7 @@ enum JoinProblem: Sendable, Equatable {
   /// The code names none, and this computer has some; their names.
   case noAdministrators(former: String)
   /// The code's administrators are not those of this computer, and cannot follow from them.
-  case administratorsDoNotFollow(former: String, told: String)
+  case administratorsDoNotFollow(former: String, named: String)
   /// The service's reason.
   case refused(String)
   case notApproved(name: String, digits: String)
@@ -43,8 +43,8 @@ enum JoinProblem: Sendable, Equatable {
       "the service tells other administrators, another application or another group than the code is for"
     case .noAdministrators(let former):
       "the list of users counts here if \(former) signs it by phone, and this code names no administrators"
-    case .administratorsDoNotFollow(let former, let told):
-      "the list of users counts here if \(former) signs it by phone; the code's administrators (\(told)) do not follow "
+    case .administratorsDoNotFollow(let former, let named):
+      "the list of users counts here if \(former) signs it by phone; the code's administrators (\(named)) do not follow "
         + "from these"
     case .refused(let reason):
       ReasonWord.text(of: reason) ?? "the service refused, for no reason that this version knows; see the service's log"

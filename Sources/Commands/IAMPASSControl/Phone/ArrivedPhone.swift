@@ -23,12 +23,12 @@ struct ArrivedPhone {
       Terminal.say("hint: \(Self.comparison(user.name))")
       return nil
     case .link(let link):
-      guard let told = try told() else { return nil }
-      guard let proven = Self.proven(told, link) else {
-        complain(Self.doubt(told))
+      guard let listed = try listed() else { return nil }
+      guard let proven = Self.proven(listed, link) else {
+        complain(Self.doubt(listed))
         return nil
       }
-      try pin(proven, among: told)
+      try pin(proven, among: listed)
       Terminal.say("this computer has pinned the phone")
       try host.pins.tellOthers(than: proven, of: user.name)
       return proven.phone.keys
@@ -37,21 +37,21 @@ struct ArrivedPhone {
 
   /// Pins the phone again if its keys have changed, such as by a screen lock that was added on the same page.
   func pinAgain(after pinned: PhoneKeys) throws(Failure) {
-    guard case .link(let link) = proof, let told = try told(), !told.contains(where: { $0.keys == pinned }) else {
+    guard case .link(let link) = proof, let listed = try listed(), !listed.contains(where: { $0.keys == pinned }) else {
       return
     }
-    guard let proven = Self.proven(told, link) else { return complain(Self.doubt(told)) }
-    try pin(proven, among: told)
+    guard let proven = Self.proven(listed, link) else { return complain(Self.doubt(listed)) }
+    try pin(proven, among: listed)
     Terminal.say("this computer has pinned the phone's new keys")
   }
 
-  private func pin(_ proven: ProvenPhone, among told: [UserPhonesReply.Phone]) throws(Failure) {
-    try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
+  private func pin(_ proven: ProvenPhone, among listed: [UserPhonesReply.Phone]) throws(Failure) {
+    try host.pins.pin(proven, for: user.name, isOnly: listed.count == 1)
   }
 
   /// The user's phones at the service; nil, with a printed reason, if it does not answer. The phone is registered in
   /// any case.
-  private func told() throws(Failure) -> [UserPhonesReply.Phone]? {
+  private func listed() throws(Failure) -> [UserPhonesReply.Phone]? {
     do throws(Failure) {
       if let reply = try host.phones(of: user) { return reply.phones }
       complain("the service does not tell the phone's keys any more")
@@ -62,13 +62,13 @@ struct ArrivedPhone {
     return nil
   }
 
-  private static func proven(_ told: [UserPhonesReply.Phone], _ link: PinningLink) -> ProvenPhone? {
-    told.lazy.compactMap { ProvenPhone($0, by: link) }.first
+  private static func proven(_ listed: [UserPhonesReply.Phone], _ link: PinningLink) -> ProvenPhone? {
+    listed.lazy.compactMap { ProvenPhone($0, by: link) }.first
   }
 
   /// Why none of these phones is proven.
-  private static func doubt(_ told: [UserPhonesReply.Phone]) -> String {
-    told.contains { $0.pinMAC != nil }
+  private static func doubt(_ listed: [UserPhonesReply.Phone]) -> String {
+    listed.contains { $0.pinMAC != nil }
       ? "the keys that the service tells are not those of a phone that opened this link"
       : "the phone has not proven its keys by the link's secret"
   }

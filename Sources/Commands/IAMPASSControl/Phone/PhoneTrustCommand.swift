@@ -31,13 +31,13 @@ struct PhoneTrustCommand: ParsableCommand {
       guard words != nil || Terminal.isInteractive else { throw Failure.wordsNeeded(user.name) }
       // This first checks that the service knows the user and accepts the credential.
       guard try host.hasPhone(user) else { throw Failure.noPhone(user.name) }
-      guard let told = try host.phones(of: user)?.phones else { throw Failure.keysNotTold }
-      guard !told.isEmpty else { throw Failure.noPhone(user.name) }
+      guard let listed = try host.phones(of: user)?.phones else { throw Failure.keysNotTold }
+      guard !listed.isEmpty else { throw Failure.noPhone(user.name) }
       try host.requireOwnPhones()
-      let proven = try words.map { Self.phone(of: told, with: $0) } ?? asked(told, user, host)
+      let proven = try words.map { Self.phone(of: listed, with: $0) } ?? asked(listed, user, host)
       guard let proven else { throw Failure.otherWords(user.name) }
       if locum { return try trustAsLocum(proven, user, host) }
-      try host.pins.pin(proven, for: user.name, isOnly: told.count == 1)
+      try host.pins.pin(proven, for: user.name, isOnly: listed.count == 1)
       Terminal.say("\(user.name)'s phone \(DisplayText.sanitized(proven.phone.name, limit: 64)) is pinned")
       try host.pins.tellOthers(than: proven, of: user.name)
     }
@@ -56,12 +56,12 @@ struct PhoneTrustCommand: ParsableCommand {
 
   /// Nil if the words were not a phone's in any of the ``tries``.
   private func asked(
-    _ told: [UserPhonesReply.Phone], _ user: EnrolledUser, _ host: ConfiguredHost
+    _ listed: [UserPhonesReply.Phone], _ user: EnrolledUser, _ host: ConfiguredHost
   ) throws(Failure) -> ProvenPhone? {
     let prompt = Prompt(interrupt: host.interrupt)
     Terminal.say("Read six words from \(user.name)'s phone: its page shows them, or iampass-phone status does.")
     for left in (0..<Self.tries).reversed() {
-      if let proven = Self.phone(of: told, with: try prompt.line("Six words: ")) { return proven }
+      if let proven = Self.phone(of: listed, with: try prompt.line("Six words: ")) { return proven }
       if left > 0 {
         Terminal.say(
           "the phone that the service has shows other words; " + (left == 1 ? "one more try" : "\(left) more tries"))
@@ -70,7 +70,7 @@ struct PhoneTrustCommand: ParsableCommand {
     return nil
   }
 
-  private static func phone(of told: [UserPhonesReply.Phone], with words: String) -> ProvenPhone? {
-    told.lazy.compactMap { ProvenPhone($0, words: words) }.first
+  private static func phone(of listed: [UserPhonesReply.Phone], with words: String) -> ProvenPhone? {
+    listed.lazy.compactMap { ProvenPhone($0, words: words) }.first
   }
 }

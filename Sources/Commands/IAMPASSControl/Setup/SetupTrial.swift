@@ -128,8 +128,8 @@ struct SetupTrial {
   private static func judge(
     _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
   ) throws(Failure) {
-    let told = [announcement.map(ReplyPins.init) ?? .none, answers.credentialPins]
-    if let lack = replies.lack(of: told) { throw .signsLess(lack, thanSaid: true) }
+    let promised = [announcement.map(ReplyPins.init) ?? .none, answers.credentialPins]
+    if let lack = replies.lack(of: promised) { throw .signsLess(lack, thanSaid: true) }
     if !answers.givesUpPins, let lack = replies.lack(of: [ReplyPins(answers.configuration)]) {
       throw .signsLess(lack, thanSaid: false)
     }

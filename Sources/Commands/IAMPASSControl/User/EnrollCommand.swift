@@ -147,9 +147,9 @@ struct LostDeviceCommand: ParsableCommand {
       let choice = try lost.choice(phone, isAll: allPhones)
       // This comes before the call to the service: even if that fails, the lost phone must not stay trusted here.
       let kept = lost.forgetPins(choice)
-      if let unasked = choice.unasked {
+      if let listFailure = choice.listFailure {
         if kept == nil { lost.sayForgotten(choice) }
-        throw kept ?? unasked
+        throw kept ?? listFailure
       }
       let hadPhone = try reachingService(lost, choice, kept) { () throws(Failure) -> Bool? in
         try self.hadPhone(user, host)
@@ -165,7 +165,7 @@ struct LostDeviceCommand: ParsableCommand {
         }
       }
       if !registration.json {
-        Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : choice.told(of: user.name))
+        Terminal.say(hadPhone == false ? "\(user.name) had no phone to cut off" : choice.message(of: user.name))
       }
       tell(done.endedSessions, of: user, isWithinOne: !own.isEmpty)
       let offer = try host.offer(done.link, isPinned: tellsKeys)

@@ -15,11 +15,11 @@ struct LostPhone {
     /// The ids of the phones that the user keeps.
     let others: [String]
     /// Why the service did not list the phones; nil if it did, or if all are meant.
-    var unasked: Failure? = nil
+    var listFailure: Failure? = nil
 
     static let all = Choice(phone: nil, name: nil, others: [])
 
-    func told(of user: UnixUsername) -> String {
+    func message(of user: UnixUsername) -> String {
       name.map { "\(user)'s phone \($0) is cut off; the other one goes on" } ?? "\(user)'s phone is cut off"
     }
   }
@@ -33,27 +33,27 @@ struct LostPhone {
   /// - Throws: ``Failure/severalPhones(_:_:)`` if none is named and the user has several.
   func choice(_ text: String?, isAll: Bool) throws(Failure) -> Choice {
     if isAll { return .all }
-    let told: [UserPhonesReply.Phone]
-    switch try self.told() {
-    case .success(let phones?): told = phones
+    let listed: [UserPhonesReply.Phone]
+    switch try self.listed() {
+    case .success(let phones?): listed = phones
     case .success(nil): return try text.map { (text) throws(Failure) in try pinned(text, .keysNotTold) } ?? .all
     case .failure(let failure): return try text.map { (text) throws(Failure) in try pinned(text, failure) } ?? .all
     }
     guard let text else {
-      guard told.count > 1 else { return .all }
-      throw .severalPhones(user.name, told.map { Self.shown($0) })
+      guard listed.count > 1 else { return .all }
+      throw .severalPhones(user.name, listed.map { Self.shown($0) })
     }
-    let named = told.filter { $0.name == text }
-    let meant = named.isEmpty ? told.filter { !text.isEmpty && $0.id.hasPrefix(text) } : named
+    let named = listed.filter { $0.name == text }
+    let meant = named.isEmpty ? listed.filter { !text.isEmpty && $0.id.hasPrefix(text) } : named
     guard meant.count == 1, let phone = meant.first else { throw .noSuchPhone(user.name, text) }
     return Choice(
-      phone: phone.id, name: Self.shown(phone), others: told.map(\.id).filter { $0 != phone.id })
+      phone: phone.id, name: Self.shown(phone), others: listed.map(\.id).filter { $0 != phone.id })
   }
 
   static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
 
   /// The user's phones at the service. A failure does not keep a phone from being revoked.
-  private func told() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {
+  private func listed() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {
     do throws(Failure) { return .success(try host.phones(of: user)?.phones) } catch {
       switch error {
       case .service, .unreachable, .unknownAtService: return .failure(error)
@@ -72,7 +72,7 @@ struct LostPhone {
     guard meant.count == 1, let phone = meant.first else { throw failure }
     return Choice(
       phone: phone.id, name: DisplayText.sanitized(phone.name, limit: 64),
-      others: pinned.map(\.id).filter { $0 != phone.id }, unasked: failure)
+      others: pinned.map(\.id).filter { $0 != phone.id }, listFailure: failure)
   }
 
   /// Prints what is still to do if the call to the service failed.
@@ -82,7 +82,7 @@ struct LostPhone {
     Terminal.complain(
       "warning: other computers, and this one under approvals = service, take the phone until the service is told")
     // Such a service does not list phones, and this computer no longer knows the name.
-    guard case .keysNotTold? = choice.unasked else {
+    guard case .keysNotTold? = choice.listFailure else {
       return Terminal.complain("hint: the same command again, once the service answers")
     }
     Terminal.complain("hint: iampassctl lost-device \(user.name) --all-phones tells it of all the user's phones")

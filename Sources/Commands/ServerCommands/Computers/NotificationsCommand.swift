@@ -70,7 +70,7 @@ struct NotificationsCommand: AsyncParsableCommand {
 
     func run() async throws {
       let set = try await options.managing { try await $0.notifications(of: options.application) }
-      try Output.say(set.map { "\($0.told) set=\($0.setAt.text)" })
+      try Output.say(set.map { "\($0.line) set=\($0.setAt.text)" })
     }
   }
 

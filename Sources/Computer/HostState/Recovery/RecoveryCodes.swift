@@ -39,7 +39,7 @@ public struct RecoveryCodes: Sendable {
   /// The greatest size of a set in bytes. Ten hashes take less than 1 KiB.
   private static let greatestSize = 4_096
   private static let usedEnding = ".used"
-  private static let toldEnding = ".told"
+  private static let reportedEnding = ".told"
 
   private let state: RunFolder
   private let computer: String?
@@ -171,7 +171,7 @@ public struct RecoveryCodes: Sendable {
       let folder = try self.folder()
       let names = Set(try FolderListing.names(in: folder))
       return names.compactMap { file in
-        guard let name = Self.use(named: file), !names.contains(name + Self.toldEnding),
+        guard let name = Self.use(named: file), !names.contains(name + Self.reportedEnding),
           let bytes = try? SecureFile.read(folder + "/" + file, privacy: .secret, limit: Self.greatestSize),
           let use = CodeUse(parsing: bytes)
         else { return nil }
@@ -186,7 +186,7 @@ public struct RecoveryCodes: Sendable {
     try onFile { () throws(FileError) in
       let path = try self.folder() + "/" + unreported.name
       if let current, unreported.id.hasPrefix(current.id + ".") {
-        return try AtomicFile.write([], to: path + Self.toldEnding, mode: 0o600)
+        return try AtomicFile.write([], to: path + Self.reportedEnding, mode: 0o600)
       }
       guard unlink(path + Self.usedEnding) == 0 || errno == ENOENT else {
         throw FileError(.system(errno), path: path + Self.usedEnding)
@@ -265,7 +265,7 @@ public struct RecoveryCodes: Sendable {
     for name in names where name.hasPrefix(beginning) {
       if let id, name.hasPrefix(beginning + id) { continue }
       // The use is still to be reported. An incomplete file cannot be reported.
-      let isUntold = Self.use(named: name).map { !names.contains($0 + Self.toldEnding) } ?? false
+      let isUntold = Self.use(named: name).map { !names.contains($0 + Self.reportedEnding) } ?? false
       if isUntold, !Self.isCutOff(folder + "/" + name) { continue }
       guard unlink(folder + "/" + name) == 0 || errno == ENOENT else {
         throw FileError(.system(errno), path: folder + "/" + name)

@@ -95,10 +95,10 @@ extension Fleet {
       guard error.code == .missing else { throw .file(error) }
       return nil
     }
-    guard let json = try? JSON(parsing: bytes), let credential = json["credential"]?.string, let told = json["fleet"]
+    guard let json = try? JSON(parsing: bytes), let credential = json["credential"]?.string, let fleet = json["fleet"]
     else { throw .damaged(path: path) }
-    guard told != .null else { return FleetNote(credential: credential, fleet: nil) }
-    guard let anchor = try? FleetAnchor(told) else { throw .damaged(path: path) }
+    guard fleet != .null else { return FleetNote(credential: credential, fleet: nil) }
+    guard let anchor = try? FleetAnchor(fleet) else { throw .damaged(path: path) }
     return FleetNote(credential: credential, fleet: Fleet(credential: credential, anchor: anchor))
   }
 

@@ -27,7 +27,7 @@ public struct ComputerMark: Sendable, Equatable {
   }
 
   /// What a question sends; nil before the first mark.
-  public var told: UserListQuestion.Mark? {
+  public var sent: UserListQuestion.Mark? {
     if let pending { return UserListQuestion.Mark(mark: pending, former: confirmed) }
     return confirmed.map { UserListQuestion.Mark(mark: $0, former: nil) }
   }

@@ -25,7 +25,7 @@ struct RefusalRow {
 
   let answer: Answer
   /// The line for the user, without a full stop; nil if there is none.
-  let told: String?
+  let userLine: String?
   /// Whether the shipped profiles continue with the next module, which may ask for a password.
   let leadsToPassword: Bool
   /// A few words for the log. Words of the service in them are sanitized.
@@ -204,7 +204,7 @@ extension Refusal {
 
   /// `fail=open` never applies after an offer, whatever came before.
   private func offered(_ ending: OfferEnding, _ before: RefusalRow) -> RefusalRow {
-    let told: String? =
+    let userLine: String? =
       switch ending {
       case .passwordTyped: nil
       case .wrongCodes: "IAMPASS: too many wrong codes"
@@ -212,7 +212,7 @@ extension Refusal {
       case .broken(let error): "IAMPASS: recovery codes cannot be used: \(error.words)"
       case .phoneBroken(let error): "IAMPASS: your phone cannot approve without the network: \(error.words)"
       // sshd's user sees the same text for every name.
-      case .nothingTyped, .withheld: before.told
+      case .nothingTyped, .withheld: before.userLine
       }
     let level: Int32 =
       switch ending {
@@ -220,7 +220,7 @@ extension Refusal {
       case .passwordTyped, .wrongCodes(nil), .tooManyTries, .nothingTyped, .withheld: before.level
       }
     return row(
-      ending == .withheld ? .failed : .unavailable, told, log: "\(before.log); then \(ending.explanation)",
+      ending == .withheld ? .failed : .unavailable, userLine, log: "\(before.log); then \(ending.explanation)",
       level: level, asked: before.followsARequest, mayHaveRung: before.mayHaveRung)
   }
 
@@ -231,11 +231,12 @@ extension Refusal {
   }
 
   private func row(
-    _ answer: RefusalRow.Answer, _ told: String?, leadsToPassword: Bool = true, log: String,
+    _ answer: RefusalRow.Answer, _ userLine: String?, leadsToPassword: Bool = true, log: String,
     level: Int32 = LOG_NOTICE, asked: Bool = false, mayHaveRung: Bool = true, broker: BrokerEnding = .aside
   ) -> RefusalRow {
     RefusalRow(
-      answer: answer, told: told, leadsToPassword: leadsToPassword, log: log, level: level, followsARequest: asked,
+      answer: answer, userLine: userLine, leadsToPassword: leadsToPassword, log: log, level: level,
+      followsARequest: asked,
       mayHaveRung: mayHaveRung, broker: broker)
   }
 }

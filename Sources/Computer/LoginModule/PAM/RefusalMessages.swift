@@ -16,7 +16,7 @@ extension Refusal {
   ///   mention a prompt.
   public func message(passwordFollows: Bool) -> String? {
     let row = row
-    guard let text = row.told else { return nil }
+    guard let text = row.userLine else { return nil }
     return passwordFollows && row.leadsToPassword ? "\(text). Use your password." : text
   }
 }

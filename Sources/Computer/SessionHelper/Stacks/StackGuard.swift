@@ -19,7 +19,7 @@ public final class StackGuard {
   private var setup: Setup?
   private var nextCheck: Int64 = 0
   private var seen: [PhoneLine: Int64] = [:]
-  private var told: [String: Int64] = [:]
+  private var warned: [String: Int64] = [:]
   private var complaint = ""
 
   struct Setup {
@@ -87,10 +87,10 @@ public final class StackGuard {
   }
 
   private func tell(_ losses: [LostLines], _ now: Int64) {
-    told = told.filter { text, _ in losses.contains { $0.text == text } }
+    warned = warned.filter { text, _ in losses.contains { $0.text == text } }
     for loss in losses {
-      if let last = told[loss.text], now - last < Self.tellTime { continue }
-      told[loss.text] = now
+      if let last = warned[loss.text], now - last < Self.tellTime { continue }
+      warned[loss.text] = now
       log.write(loss.wasRequired ? LOG_ERR : LOG_WARNING, "\(loss.text); \(loss.hint)")
     }
   }

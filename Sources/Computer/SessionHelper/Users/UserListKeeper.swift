@@ -103,7 +103,7 @@ final class UserListKeeper {
     // The service already has the next page of a list, and does not wait with it.
     let isFirst = next.after.isEmpty
     let question = UserListQuestion(
-      since: next.since, after: next.after, mark: isFirst ? mark?.told : nil, signed: next.signed)
+      since: next.since, after: next.after, mark: isFirst ? mark?.sent : nil, signed: next.signed)
     // The service may also hold the question until a first list is signed.
     let mayHold = isFirst && (question.since > 0 || isNothingSigned)
     asked = (service.askUsers(question, mayHold: mayHold), now, question.mark?.mark)
@@ -135,9 +135,9 @@ final class UserListKeeper {
     do { try mark?.renew(in: state) } catch { complainOfMark(error, now) }
   }
 
-  private func confirm(_ told: String?, _ now: Int64) {
-    guard let told, let place else { return }
-    do { try mark?.confirm(told, in: place.state) } catch { complainOfMark(error, now) }
+  private func confirm(_ sent: String?, _ now: Int64) {
+    guard let sent, let place else { return }
+    do { try mark?.confirm(sent, in: place.state) } catch { complainOfMark(error, now) }
   }
 
   private func complainOfMark(_ error: FileError, _ now: Int64) {

@@ -7,13 +7,13 @@ final class UnreadableSessions: Sendable {
   /// The most sessions that are named. More are only counted.
   static let greatestNamed = 10
 
-  private let told = Mutex<Set<String>>([])
+  private let logged = Mutex<Set<String>>([])
 
   /// The sessions that were not in the last set, sorted by id.
   func news(_ found: Set<String>) -> [String] {
-    told.withLock { told in
-      defer { told = found }
-      return found.subtracting(told).sorted()
+    logged.withLock { logged in
+      defer { logged = found }
+      return found.subtracting(logged).sorted()
     }
   }
 }

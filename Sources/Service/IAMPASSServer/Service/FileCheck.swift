@@ -26,12 +26,12 @@ extension SignInService {
       core.file.become(.sound)
       logger.info("the whole database was checked: it is not damaged")
     } catch {
-      let told = DisplayText.sanitized((error as? StorageError)?.detail ?? "\(error)")
-      core.file.become(.damaged(told))
+      let text = DisplayText.sanitized((error as? StorageError)?.detail ?? "\(error)")
+      core.file.become(.damaged(text))
       logger.error(
         "the database is damaged, or cannot be read",
         metadata: [
-          "found": "\(told)",
+          "found": "\(text)",
           "hint": "stop the service, and put the last backup in the place of the database: iampass-server(8)",
         ])
     }

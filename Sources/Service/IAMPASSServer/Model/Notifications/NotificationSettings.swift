@@ -14,7 +14,7 @@ public enum NotificationSettings: Sendable {
   }
 
   /// The settings without secrets, in one line, for people and the audit.
-  var told: String {
+  var line: String {
     switch self {
     case .apple(let apple):
       switch apple.proof {
@@ -104,7 +104,7 @@ public enum NotificationSettings: Sendable {
 public struct NotificationSummary: Sendable {
   public let service: NotificationService
   /// One line without the key.
-  public let told: String
+  public let line: String
   /// When it was set, in confirmed Unix time.
   public let setAt: UnixTime
 }

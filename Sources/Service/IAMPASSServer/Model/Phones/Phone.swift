@@ -44,11 +44,11 @@ extension Phone {
   /// A name for one more phone: the requested one, or a plain word. It gets a number if another phone has the same
   /// name.
   static func freeName(_ wish: String?, among phones: [Phone]) -> String {
-    let told = DisplayText.sanitized(wish ?? "", limit: greatestNameLength)
+    let wished = DisplayText.sanitized(wish ?? "", limit: greatestNameLength)
     let taken = Set(phones.map(\.label))
     // A first phone does not need a name, because there is no other phone.
-    if told.isEmpty, taken.isEmpty { return "" }
-    let name = told.isEmpty ? unnamed : told
+    if wished.isEmpty, taken.isEmpty { return "" }
+    let name = wished.isEmpty ? unnamed : wished
     if !taken.contains(name) { return name }
     return (2...).lazy.map { "\(name) \($0)" }.first { !taken.contains($0) } ?? name
   }

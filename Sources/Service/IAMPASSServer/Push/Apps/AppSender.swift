@@ -49,5 +49,5 @@ struct AppSender: Sendable {
 
 extension NotificationSettings {
   /// The sender's key: equal for equal settings, and without readable parts of them.
-  var sender: String { Digest.hexadecimal(Digest.sha256(Array((told + "\n" + secret.exposedValue).utf8))) }
+  var sender: String { Digest.hexadecimal(Digest.sha256(Array((line + "\n" + secret.exposedValue).utf8))) }
 }

@@ -17,9 +17,10 @@ extension Console {
   func queryDay(_ name: String, plus more: Int64 = 0) -> UnixTime? {
     let text = query(name)
     guard text.utf8.count == 10, let day = UnixTime(text: text)?.advanced(seconds: more * 86_400) else { return nil }
-    guard let told = UnixTime(text: query(name + "_at")), abs(told.milliseconds(since: day)) <= Self.greatestOffset
+    guard let instant = UnixTime(text: query(name + "_at")),
+      abs(instant.milliseconds(since: day)) <= Self.greatestOffset
     else { return day }
-    return told
+    return instant
   }
 
   /// - Parameter fields: the fields, each with name, label and kind.

@@ -14,7 +14,7 @@ extension Console {
         "Apps are no longer rung through \(one.service.name). Its key is deleted here. Revoke it there, too.",
         seen: seen, choice: "\(service)<input type=\"hidden\" name=\"kind\" value=\"none\">",
         button: "Remove \(one.service.name)")
-      table.add(["\(one.service.name)", "<code>\(one.told)</code>", one.setAt.html, removal])
+      table.add(["\(one.service.name)", "<code>\(one.line)</code>", one.setAt.html, removal])
     }
     return """
       <section aria-labelledby="notifications">

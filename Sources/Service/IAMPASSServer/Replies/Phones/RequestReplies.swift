@@ -61,7 +61,7 @@ struct RequestReplies: Sendable {
         $0.openRequest(for: verified.phone, at: now, credential: requests.credential)
       },
       training: requests.missingMethods, codesUsed: requests.codeUses.map(\.report),
-      answered: requests.elsewhere.map(\.told))
+      answered: requests.elsewhere.map(\.message))
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
@@ -92,7 +92,7 @@ private final class Arrival: Sendable {
 }
 
 extension AnswerElsewhere {
-  fileprivate var told: AnsweredElsewhere {
+  fileprivate var message: AnsweredElsewhere {
     AnsweredElsewhere(
       session: session.id, isApproved: session.lifecycle.approvedAt != nil, phone: phone, context: session.context)
   }

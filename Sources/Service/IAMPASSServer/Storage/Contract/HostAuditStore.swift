@@ -23,12 +23,12 @@ struct HostAuditQuery: Sendable {
     var shown: [HostAuditReply.Entry] = []
     var size = 0
     for entry in entries {
-      guard let told = HostAuditReply.Entry(entry) else { continue }
-      size += told.json.encoded().count + 1
+      guard let line = HostAuditReply.Entry(entry) else { continue }
+      size += line.json.encoded().count + 1
       guard shown.isEmpty || size <= HostAuditReply.greatestPage else {
         return HostAuditReply(credential: credential, entries: shown, hasMore: true)
       }
-      shown.append(told)
+      shown.append(line)
     }
     return HostAuditReply(credential: credential, entries: shown, hasMore: entries.count == Self.greatestCount)
   }

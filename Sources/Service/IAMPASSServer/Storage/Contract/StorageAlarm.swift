@@ -45,8 +45,8 @@ final class StorageAlarm: Sendable {
   private static let interval: Int64 = 60
 
   private struct State {
-    var toldAt: UnixTime?
-    var untold = 0
+    var loggedAt: UnixTime?
+    var unlogged = 0
     /// Whether a failure was logged, and no change was stored since.
     var isOn = false
     var isOver = false
@@ -59,13 +59,13 @@ final class StorageAlarm: Sendable {
   /// - Returns: the number of failures since one was logged, including this one; nil if one was just logged.
   func failed(_ trouble: StorageTrouble, at now: UnixTime) -> Int? {
     state.withLock { state in
-      state.untold += 1
-      if let toldAt = state.toldAt, now < toldAt.advanced(seconds: Self.interval) { return nil }
-      defer { state.untold = 0 }
-      state.toldAt = now
+      state.unlogged += 1
+      if let loggedAt = state.loggedAt, now < loggedAt.advanced(seconds: Self.interval) { return nil }
+      defer { state.unlogged = 0 }
+      state.loggedAt = now
       // Damage stays, although other parts of the file still work.
       if case .sealed = trouble { state.isOn = false } else { state.isOn = trouble != .damaged }
-      return state.untold
+      return state.unlogged
     }
   }
 

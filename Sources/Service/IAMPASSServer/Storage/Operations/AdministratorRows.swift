@@ -120,12 +120,12 @@ extension ConsoleSubject {
       let application = try Application.find(id, in: db)
       let services = try db.all(
         "SELECT told, set_at FROM notification_service WHERE application = $1 ORDER BY service", id)
-      let told = try services.map { row -> String in
+      let notifications = try services.map { row -> String in
         let (text, at): (String, Int64) = (try row.get("told"), try row.get("set_at"))
         return "\(text) \(at)"
       }
       return SeenState.mark(
-        [application?.secret.exposedValue] + (try ApplicationSettings.of(id, in: db).stateWords) + told)
+        [application?.secret.exposedValue] + (try ApplicationSettings.of(id, in: db).stateWords) + notifications)
     case .credential(let id):
       let credential = try HostCredential.find(id, in: db)
       return SeenState.mark([credential?.name, credential.map { "\($0.isRevoked)" }])

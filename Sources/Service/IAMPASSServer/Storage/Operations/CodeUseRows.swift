@@ -4,13 +4,13 @@ extension CodeUse {
   /// Stores a new use. For a use that was reported before, stores whether its session goes on.
   func keep(user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> KeptUse {
     if let state = try UseState.find(report.id, of: user, in: db) {
-      let told = state.reported(open: report.isOpen, at: now)
-      if told.isChanged {
+      let reported = state.reported(open: report.isOpen, at: now)
+      if reported.isChanged {
         try db.execute(
-          "UPDATE code_use SET open_until = $1 WHERE user_id = $2 AND use = $3", told.openUntil?.milliseconds, user,
+          "UPDATE code_use SET open_until = $1 WHERE user_id = $2 AND use = $3", reported.openUntil?.milliseconds, user,
           report.id)
       }
-      return told.kept
+      return reported.kept
     }
     try db.execute(
       """

@@ -16,7 +16,7 @@ extension StorageEngine {
         VALUES ($1, $2, $3, $4, $5, $6)
         ON CONFLICT (application, service) DO UPDATE SET told = excluded.told, details = excluded.details,
           secret = excluded.secret, set_at = excluded.set_at
-        """, application.id, settings.service.rawValue, settings.told, settings.details, secret,
+        """, application.id, settings.service.rawValue, settings.line, settings.details, secret,
         now.milliseconds)
     }
   }
@@ -46,7 +46,7 @@ extension StorageEngine {
           throw DamagedRow(column: "service")
         }
         let setAt = try UnixTime(milliseconds: row.get("set_at"))
-        return try NotificationSummary(service: service, told: row.get("told"), setAt: clock.unixTime(of: setAt))
+        return try NotificationSummary(service: service, line: row.get("told"), setAt: clock.unixTime(of: setAt))
       }
     }
   }

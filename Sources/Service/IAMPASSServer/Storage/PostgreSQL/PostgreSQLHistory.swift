@@ -91,7 +91,7 @@ extension PostgreSQLStorage {
       try pool.again { try pool.history.check($0) }
     } catch let error as PostgreSQLError {
       guard error.code == .refused(sqlState: "42501") else { throw StorageError(error, url) }
-      throw StorageError(.historyUnreadable, path: url, detail: error.told)
+      throw StorageError(.historyUnreadable, path: url, detail: error.line)
     }
     return pool.history.takeBeginning()
   }

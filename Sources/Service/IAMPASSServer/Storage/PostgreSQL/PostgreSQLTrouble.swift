@@ -37,14 +37,14 @@ extension StorageError {
     // name, or ours is in another session.
     case .sessionsShared, .refused(sqlState: "42P05"), .refused(sqlState: "26000"):
       self.init(.databaseSessionsShared, path: url)
-    default: self.init(.databaseNotReached, path: url, detail: error.told)
+    default: self.init(.databaseNotReached, path: url, detail: error.line)
     }
   }
 }
 
 extension PostgreSQLError {
   /// The error in one line.
-  var told: String {
+  var line: String {
     let detail = detail.split(whereSeparator: \.isNewline).map { $0.trimmed }.joined(separator: " ")
     return detail.isEmpty ? "\(code)" : detail
   }

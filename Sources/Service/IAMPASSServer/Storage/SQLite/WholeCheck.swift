@@ -73,8 +73,8 @@ extension SQLiteStorage {
 
   private func explainingDamage<Value>(_ look: () throws -> Value) throws -> Value {
     do { return try look() } catch  where StorageTrouble(error) == .damaged {
-      let told = (error as? DatabaseError)?.message ?? "\(error)"
-      throw StorageError(.databaseDamaged, path: pool.path, detail: told)
+      let text = (error as? DatabaseError)?.message ?? "\(error)"
+      throw StorageError(.databaseDamaged, path: pool.path, detail: text)
     }
   }
 }
