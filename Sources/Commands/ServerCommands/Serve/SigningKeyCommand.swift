@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Glibc
 import IAMPASSProtocol
 import IAMPASSServer
 
@@ -59,4 +60,11 @@ struct SigningKeyCommand: AsyncParsableCommand {
       }
     }
   }
+}
+
+extension CommandProblem {
+  fileprivate static let keyIsNew = CommandProblem(
+    message: "the newest key does not sign yet",
+    hint: "signing-key list says when it does; rotate --now replaces all keys at once, if one was stolen",
+    exitCode: EX_TEMPFAIL)
 }
