@@ -23,6 +23,19 @@ static inline int iampass_crypto_start(void) {
   return OPENSSL_init_crypto(OPENSSL_INIT_NO_LOAD_CONFIG, NULL);
 }
 
+/// A new key on P-256, by the system's random numbers; NULL if libcrypto fails.
+static inline EVP_PKEY *iampass_new_p256_key(void) {
+  EVP_PKEY_CTX *context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, NULL);
+  EVP_PKEY *key = NULL;
+  if (context == NULL) return NULL;
+  if (EVP_PKEY_keygen_init(context) != 1 ||
+      EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) != 1 ||
+      EVP_PKEY_keygen(context, &key) != 1)
+    key = NULL;
+  EVP_PKEY_CTX_free(context);
+  return key;
+}
+
 /// Stacks are macros: an opaque type for Swift, and what it needs of a stack of certificates.
 static inline int iampass_count_certificates(STACK_OF(X509) *certificates) {
   return certificates == NULL ? 0 : sk_X509_num(certificates);

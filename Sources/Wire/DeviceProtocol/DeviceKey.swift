@@ -22,13 +22,7 @@ public final class DeviceKey: @unchecked Sendable {
 
   /// A new key from the system's generator.
   public static func generate() throws(DeviceKeyError) -> DeviceKey {
-    guard iampass_crypto_start() == 1, let context = EVP_PKEY_CTX_new_id(EVP_PKEY_EC, nil) else { throw .notMade }
-    defer { EVP_PKEY_CTX_free(context) }
-    var made: OpaquePointer?
-    guard EVP_PKEY_keygen_init(context) == 1,
-      EVP_PKEY_CTX_set_ec_paramgen_curve_nid(context, NID_X9_62_prime256v1) == 1,
-      EVP_PKEY_keygen(context, &made) == 1, let made
-    else { throw .notMade }
+    guard iampass_crypto_start() == 1, let made = iampass_new_p256_key() else { throw .notMade }
     return DeviceKey(adopting: made)
   }
 
