@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 import PAMStacks
 
 /// A line in force that names the module, or this product's security keys.
@@ -73,16 +74,6 @@ public enum PAMFiles {
   }
 
   static func entries(of folder: String) -> [String] {
-    guard let stream = opendir(folder) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names
+    (try? FolderListing.names(in: folder))?.filter { $0 != "." && $0 != ".." } ?? []
   }
 }

@@ -213,16 +213,6 @@ struct SessionChecks {
   }
 
   private static func names(in folder: String) -> [String]? {
-    guard let stream = opendir(folder) else { return nil }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if !name.hasPrefix(".") { names.append(name) }
-    }
-    return names
+    (try? FolderListing.names(in: folder))?.filter { !$0.hasPrefix(".") }
   }
 }

@@ -61,18 +61,22 @@ extension FileError {
 }
 
 package enum FolderListing {
-  /// The names in a folder, in no order.
+  /// The names in a folder, in no order, with `.` and `..`. A folder that cannot be read to its end is an error: the
+  /// names that are missing may be those that count.
   package static func names(in folder: String) throws(FileError) -> [String] {
     guard let stream = opendir(folder) else { throw FileError(.system(errno), path: folder) }
     defer { closedir(stream) }
     var names: [String] = []
-    while let entry = readdir(stream) {
+    while true {
+      errno = 0
+      guard let entry = readdir(stream) else { break }
       // SAFETY: readdir ends d_name with a zero; the entry lives until the next call.
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       names.append(name)
     }
+    guard errno == 0 else { throw FileError(.system(errno), path: folder) }
     return names
   }
 }

@@ -92,30 +92,14 @@ public struct OwnServices: Sendable, Equatable {
   /// The files' names, sorted. Hidden files and files without `.conf` are skipped: editors and packages leave such
   /// files.
   private static func names(in folder: String) throws(ConfigurationError) -> [String] {
-    guard let stream = opendir(folder) else {
-      if errno == ENOENT { return [] }
-      throw failure(errno, folder)
+    let names: [String]
+    do { names = try FolderListing.names(in: folder) } catch {
+      if error.code == .system(ENOENT) { return [] }
+      throw .services(.keyValue(.file(error)), path: folder)
     }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while true {
-      errno = 0
-      guard let entry = readdir(stream) else { break }
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      guard name.hasSuffix(suffix), !name.hasPrefix(".") else { continue }
-      guard names.count < most else { throw .services(.tooMany, path: folder) }
-      names.append(name)
-    }
-    // The files that could not be listed may have the row that counts.
-    if errno != 0 { throw failure(errno, folder) }
-    return names.sorted()
-  }
-
-  private static func failure(_ number: Int32, _ folder: String) -> ConfigurationError {
-    .services(.keyValue(.file(FileError(.system(number), path: folder))), path: folder)
+    let services = names.filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
+    guard services.count <= most else { throw .services(.tooMany, path: folder) }
+    return services.sorted()
   }
 }
 

@@ -118,19 +118,11 @@ extension Fleet {
 
   /// The names of the files of administrators, with what is beside them; none without the folder.
   private static func files(in folder: String) throws(FileError) -> [String] {
-    guard let entries = opendir(folder) else {
-      guard errno == ENOENT else { throw FileError(.system(errno), path: folder) }
+    let names: [String]
+    do { names = try FolderListing.names(in: folder) } catch {
+      guard error.code == .system(ENOENT) else { throw error }
       return []
     }
-    defer { closedir(entries) }
-    var names: [String] = []
-    while let entry = readdir(entries) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        // SAFETY: d_name is terminated within its 256 bytes (readdir(3)).
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name.hasPrefix(prefix) { names.append(name) }
-    }
-    return names
+    return names.filter { $0.hasPrefix(prefix) }
   }
 }
