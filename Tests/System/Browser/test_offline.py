@@ -131,7 +131,7 @@ class Page(Offline):
         finally:
             self.world.stop()
 
-    def test_of_two_tabs_one_gives_the_key(self):
+    def test_one_of_two_tabs_gives_the_key(self):
         # Firefox has the worker load nothing for a page that was there before it.
         self.browser.open("about:blank")
         self.browser.open(self.world.address + "/phone/")

@@ -60,7 +60,7 @@ class Words(PhonePageCase):
             self.assertEqual(self.approve(sign_in), "active")
             self.browser.misses(".request")
 
-    def test_of_a_long_command_both_ends_are_shown_and_what_is_left_out_is_said(self):
+    def test_both_ends_of_a_long_command_are_shown_and_what_is_left_out_is_said(self):
         self.register()
         command = "begin " + "x" * 2000 + " end"
         sign_in = self.world.sign_in(self.user, command=command)

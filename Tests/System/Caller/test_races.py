@@ -155,7 +155,7 @@ class TwoAtOnce(Case):
         if not given_up(service, last):
             self.assertEqual(os.listdir(world.path("run", "sessions")), [])
 
-    def test_where_one_request_is_left_eight_logins_at_once_send_one(self):
+    def test_eight_logins_at_once_send_the_one_request_that_is_left(self):
         slow = world.compile("slow_counting.c", "-shared", "-fPIC")
         # A denial is never cancelled, so that the order does not matter.
         service = self.serve("cancelled")

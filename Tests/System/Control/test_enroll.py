@@ -221,7 +221,7 @@ class Waiting(EnrollCase):
         # The last line contains the echo of Ctrl-C.
         self.assertEqual({len(turn) for turn in turns[:-1]}, {39})
 
-    def test_where_no_cursor_moves_the_wait_is_said_once(self):
+    def test_the_wait_is_said_once_if_no_cursor_moves(self):
         for environment in ({"TERM": "dumb"}, {"LC_ALL": "C"}):
             with self.subTest(environment=environment):
                 child, _ = self.waiting(environment=environment)

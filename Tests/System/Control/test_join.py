@@ -412,7 +412,7 @@ class SystemsAuthorities(unittest.TestCase):
         self.assertEqual(done.returncode, PROTOCOL, done.stderr)
         self.assertIn("the code was not sent", done.stderr)
 
-    def test_where_nobody_knows_the_authority_it_has_to_be_shown(self):
+    def test_the_authority_has_to_be_shown_if_nobody_knows_it(self):
         done = subprocess.run(
             [program("iampass-server"), "join-code", "create", "tests", "--certificate", self.world.certificate, "--data",
              self.world.path("data")], capture_output=True, text=True)  # fmt: skip

@@ -127,7 +127,7 @@ class LoginTest(unittest.TestCase):
         self.assertIn("signing daemon in through xsecurelock\n", screen)
         self.assertEqual(glob.glob("/run/iampass-login-test.*"), [])
 
-    def test_of_an_unknown_service_it_says_what_it_saw(self):
+    def test_it_says_what_it_saw_of_an_unknown_service(self):
         row = "install -D -m 644 /dev/stdin /etc/iampass/services.d/home-grown.conf"
         for session, has_row in (("", True), ("session optional pam_systemd.so\n", False)):
             with self.subTest(session=session):

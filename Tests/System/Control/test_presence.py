@@ -188,7 +188,7 @@ class Binding(PresenceCase):
         self.assert_refused(
             self.ctl("use", "A4:C3", "--user", ENROLLED), USAGE, "A4:C3 is not a Bluetooth address")
 
-    def test_of_two_adapters_one_is_named(self):
+    def test_one_of_two_adapters_is_named(self):
         self.bond()
         self.bond(adapter=OTHER_ADAPTER)
         self.assert_refused(self.use(), DATA, f"{PHONE} is paired with several adapters of this computer")

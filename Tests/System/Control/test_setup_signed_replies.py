@@ -66,7 +66,7 @@ class SignedReplies(SetupCase):
         self.assertIn("the service does not sign its replies: signed_replies = off\n", done.out)
         self.assertIn("signed_replies = off\n", read(world.path("iampass.conf")))
 
-    def test_where_the_service_signs_the_word_gives_up_nothing(self):
+    def test_the_word_gives_up_nothing_if_the_service_signs(self):
         self.setup_once()
         self.assertEqual(self.setup("--unsigned").code, 0)
         self.assertIn("signed_replies = required\n", read(world.path("iampass.conf")))

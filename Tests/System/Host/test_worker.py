@@ -94,7 +94,7 @@ class Waiting(WorkerCase):
         self.assertEqual(command, "sudo")
         self.assert_signed_in(child)
 
-    def test_where_the_program_hangs_a_sign_in_starts_its_own(self):
+    def test_a_sign_in_starts_its_own_program_if_that_one_hangs(self):
         self.host.run("systemctl", "kill", "--signal=STOP", UNIT)
         self.addCleanup(self.host.run, "systemctl", "kill", "--signal=CONT", UNIT)
         child = self.sign_in_asked_for()

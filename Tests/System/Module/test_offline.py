@@ -176,7 +176,7 @@ class Digits(OfflineCase):
         self.addCleanup(os.rename, self.world.path("phones.away"), self.world.path("phones"))
         self.assertEqual(links(" ".join(self.world.play(answers=["00000000"])["texts"])), [])
 
-    def test_where_the_screen_lock_is_asked_for_a_tap_is_not_enough(self):
+    def test_a_tap_is_not_enough_if_the_screen_lock_is_asked_for(self):
         self.world.pam("sudo", "prompt=push timeout=5s methods=device")
         self.assertEqual(links(" ".join(self.world.play(answers=["00000000"])["texts"])), [])
 

@@ -63,7 +63,7 @@ class Codes(Recovery):
         self.assertEqual(result["texts"][:3], [OFFER, NOT_TAKEN, OFFER])
         self.assertIn("not reachable", result["texts"][-1])
 
-    def test_of_two_at_once_one_is_in(self):
+    def test_one_of_two_at_once_is_in(self):
         # Each would take the log's socket from the other.
         scene = {"answers": [self.codes[0], ""], "without_log": True}
         with concurrent.futures.ThreadPoolExecutor(2) as both:

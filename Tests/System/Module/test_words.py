@@ -35,7 +35,7 @@ class LongCommands(unittest.TestCase):
         self.assertEqual(result["codes"], [SUCCESS])
         self.phone.wait_for("  command +'sudo apt-get upgrade --quiet' .*pam_call.py bash$")
 
-    def test_of_a_long_command_both_ends_are_shown(self):
+    def test_both_ends_of_a_long_command_are_shown(self):
         # Longer than the first read.
         words = ["x" * 5000, "the-end"]
         whole = " ".join(["/usr/bin/python3", PAM_CALL, *words])

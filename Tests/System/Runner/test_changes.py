@@ -89,7 +89,7 @@ class Order(unittest.TestCase):
         _, _, _, rest = in_order("Tests/System/Control/signed_case.py", "Sources/Commands/iampassctl/main.swift")
         self.assertLess(rest.index("control/test_signed_sign_ins"), rest.index("control/test_audit"))
 
-    def test_of_those_as_near_the_quickest_comes_first(self):
+    def test_the_quickest_of_those_as_near_comes_first(self):
         took = {"control/test_audit": 40, "control/test_check": 30, "module/test_codes": 2}
         _, _, _, rest = in_order("Sources/Commands/iampassctl/main.swift", took=took)
         self.assertLess(rest.index("control/test_check"), rest.index("control/test_audit"))

@@ -41,7 +41,7 @@ TWICE = "    def test_that_fails_twice(self):\n        self.assertFalse(fails(2)
 SIGNS_IN = "    def test_that_signs_in(self):\n        self.assertEqual([SignedIn()], [7] if fails(1) else [0])\n"
 SET_UP = "    @classmethod\n    def setUpClass(cls):\n        assert not fails(1), 'set-up'\n"
 DIES = "    def test_that_dies(self):\n        if fails(1): os.kill(os.getpid(), 9)\n"
-SKIPPED = "    @unittest.skip('needs a release')\n    def test_of_a_release(self):\n        pass\n"
+SKIPPED = "    @unittest.skip('needs a release')\n    def test_it_needs_a_release(self):\n        pass\n"
 NOISY = "    def test_that_prints(self):\n        sys.stderr.write('noise of a thread'); sys.stderr.flush()\n"
 
 
@@ -97,7 +97,7 @@ class SecondTries(RunnerCase):
         self.assertRegex(kept.name, r"^\d{8}T\d{6}Z-a\.log$")
         self.assertIn("the first time", kept.read_text())
 
-    def test_of_kept_logs_the_oldest_goes_first(self):
+    def test_the_oldest_of_kept_logs_goes_first(self):
         folder = self.stamp.parent / "flaked"
         folder.mkdir(parents=True)
         for number in range(stamp.GREATEST_COUNT):
@@ -150,7 +150,7 @@ class SecondTries(RunnerCase):
     def test_a_test_that_was_left_out_is_named_and_fails_the_run_before_a_landing(self):
         failed, said = self.play(self.job("a", SKIPPED))
         self.assertEqual(failed, 0, said)
-        self.assertIn("left out: a: test_a.Small.test_of_a_release: needs a release\n", said)
+        self.assertIn("left out: a: test_a.Small.test_it_needs_a_release: needs a release\n", said)
         self.assertTrue(said.endswith("1 passed, 0 failed, 1 left out\n"), said)
         with mock.patch.object(runner.stamp, "write"):
             failed, said = self.play(self.job("b", SKIPPED), strict=True)

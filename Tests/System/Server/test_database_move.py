@@ -207,7 +207,7 @@ class Move(unittest.TestCase):
         # The service goes on where it is.
         self.assertRegex(world.approved("web-3")["status_url"], re.escape(world.address))
 
-    def test_of_two_moves_at_once_one_wins(self):
+    def test_one_of_two_moves_at_once_wins(self):
         world = self.world
         targets = [world.schema("one"), world.schema("two")]
         moves = [

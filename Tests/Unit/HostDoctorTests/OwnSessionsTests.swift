@@ -53,7 +53,7 @@ import Testing
   }
 
   /// A desktop's terminal belongs to the user's service manager.
-  @Test func whereTheSystemDoesNotSayAllOfTheUsersAre() throws {
+  @Test func allSessionsOfTheUserCountIfTheSystemDoesNotSay() throws {
     let records = [
       try record("a", session: "3"), try record("b", session: "4"), try record("c", uid: 1001, session: "5"),
       try record("d", uid: 0, process: Self.sudo),

@@ -12,7 +12,7 @@ import Testing
     #expect(finding.text == "these have the same token, none can sign in by phone: alice, bob")
   }
 
-  @Test func whereItIsAllowedItIsSaidAllTheSame() throws {
+  @Test func aSharedTokenThatIsAllowedIsReportedAllTheSame() throws {
     let finding = try #require(findings([["alice", "bob"]], isAllowed: true).first)
     #expect(finding.level == .warning)
     #expect(finding.text == "these have the same token, one phone signs in as each of them: alice, bob")

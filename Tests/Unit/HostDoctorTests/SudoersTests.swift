@@ -119,7 +119,7 @@ import Testing
     #expect(login.map(\.hint) == ["give sudo a service of its own: visudo"])
   }
 
-  @Test func whereSudoIsNotListedNothingIsSaid() throws {
+  @Test func nothingIsReportedIfSudoIsNotListed() throws {
     let policy = try policy(always(Self.phone), always(#""targetpw": true"#))
     #expect(findings(policy, listed: ["login"]).isEmpty)
   }

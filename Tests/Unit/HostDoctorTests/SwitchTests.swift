@@ -36,7 +36,7 @@ import Testing
     #expect(SwitchedOn.text(services, sshdAsks: false) == "sign-in by phone is on for sudo, login")
   }
 
-  @Test func whereNothingAsksItSaysSo() {
+  @Test func itSaysSoIfNothingAsksThePhone() {
     #expect(SwitchedOn.text(["sshd"], sshdAsks: false) == "the profiles are on, but no service asks the phone")
   }
 }

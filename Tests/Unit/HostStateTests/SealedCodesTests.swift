@@ -61,7 +61,7 @@ struct SealedCodesTests {
     #expect(opener.opened(try long.sealed(for: opener.receiver)) == nil)
   }
 
-  @Test func ofATextThatIsTooLongLittleIsKept() {
+  @Test func littleOfATextThatIsTooLongIsKept() {
     let found = SealedCodes.texts(in: SealedCodes.beginning + String(repeating: "A", count: 1_000_000))
     #expect(found.map(\.utf8.count) == [4_097])
   }

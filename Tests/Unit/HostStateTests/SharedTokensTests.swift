@@ -77,7 +77,7 @@ import Testing
     }
   }
 
-  @Test func ofSoManyThatNobodyLooksThemUpItIsRefused() throws {
+  @Test func aTokenIsRefusedIfTooManyUsersShareIt() throws {
     let few = (1...SharedTokens.greatestCount).map { "user\($0):1\n" }.joined()
     #expect(try token("user1", few, .allowed) == "1")
     #expect(isRefused("user1", few + "another:1\n", .allowed))

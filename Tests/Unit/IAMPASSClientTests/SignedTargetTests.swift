@@ -104,7 +104,7 @@ private final class VersionedService: HTTPTransport {
     #expect(try ask(client(VersionedService(.older))))
   }
 
-  @Test func whereMoreWasRecordedTheOlderSignatureIsNotEnough() throws {
+  @Test func theOlderSignatureIsNotEnoughOnceMoreWasRecorded() throws {
     #expect(throws: ServiceError.replyTargetNotSigned) { try ask(client(VersionedService(.older), targets: true)) }
     #expect(throws: ServiceError.replyNotSigned) { try ask(client(VersionedService(.another), targets: true)) }
     let service = VersionedService(.current)

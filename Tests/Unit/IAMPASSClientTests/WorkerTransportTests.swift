@@ -117,12 +117,12 @@ struct WorkerTests {
       #expect(found == code || found == .notHTTP || found == .connectionLost)
     }
 
-    @Test func ofFramingLeaveARefusalItsStatusAndNoWords() throws {
+    @Test func aFramingFaultLeavesARefusalItsStatusAndNoWords() throws {
       let reply = try get(services.transport(), services.url("good") + "/fault/refusal_without_length")
       #expect(reply.status == 502 && reply.body.isEmpty)
     }
 
-    @Test func ofStreamsThatAreCutShortAreNotReplies() {
+    @Test func streamsThatAreCutShortAreNotReplies() {
       let url = services.url("cut_stream") + "/"
       let found = failure { () throws(TransportError) in try get(services.transport("cut_stream"), url) }
       #expect(found == .connectionLost)
@@ -177,7 +177,7 @@ struct WorkerTests {
       #expect(failure { () throws(TransportError) in try get(transport, address + "/") } == code)
     }
 
-    @Test func ofTrustAreNotForgivenWithoutOwnCertificates() throws {
+    @Test func faultsOfTrustAreNotForgivenWithoutOwnCertificates() throws {
       let own = services.settings()
       let transport = WorkerTransport(
         settings: WorkerSettings(server: own.server, worker: own.worker, workerUser: own.workerUser))

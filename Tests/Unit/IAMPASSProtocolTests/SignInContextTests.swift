@@ -103,7 +103,7 @@ import Testing
     #expect(context.command == command(1_000))
   }
 
-  @Test func ofALongerOneBothEndsAreShownWithLengthAndDigest() throws {
+  @Test func bothEndsOfALongerCommandAreShownWithLengthAndDigest() throws {
     let whole = command(1_001)
     let context = SignInContext(command: whole)
     #expect(context.pairs.map(\.name) == ["command", "command_end", "command_length", "command_sha256"])

@@ -166,7 +166,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyWhoNeedTheFirstKeyAllGetTheSame(_ engine: StorageEngine) async throws {
+  func allWhoNeedTheFirstKeyAtOnceGetTheSame(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let now = room.now
     let ids = try await withThrowingTaskGroup(of: [String].self) { group in

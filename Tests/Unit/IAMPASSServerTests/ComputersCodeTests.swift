@@ -65,7 +65,7 @@ import Testing
     #expect(try await fixture.status(of: session).status == .active)
   }
 
-  @Test func whereCodesAreRequiredNothingGoesWithout() async throws {
+  @Test func noRequestGoesWithoutACodeIfCodesAreRequired() async throws {
     let (fixture, phone) = try await scene(matchCodes: .required)
     #expect(try await fixture.start("alice", without(locker)) == .notStarted(reason: "CODE_REQUIRED"))
     #expect(try await phone.list() == [])

@@ -137,7 +137,7 @@ import Testing
     }
   }
 
-  @Test func ofTwoMovesAtOnceOneWins() async throws {
+  @Test func oneOfTwoMovesAtOnceWins() async throws {
     for isSame in [true, false] {
       let room = try await MoveRoom()
       let urls = [room.url, isSame ? room.url : try StorageEngine.url(of: MoveRoom.newFolder())]

@@ -61,7 +61,7 @@ import Testing
     return id
   }
 
-  @Test func ofTwoListsAtOnceOneIsTaken() async throws {
+  @Test func oneOfTwoListsAtOnceIsTaken() async throws {
     let office = try await SigningOffice()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.sign(.administrators(.keep)) == .signed)

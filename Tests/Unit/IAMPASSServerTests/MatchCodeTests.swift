@@ -134,7 +134,7 @@ import Testing
   }
 
   /// Otherwise a computer could avoid the codes by not naming itself.
-  @Test func whereCodesAreRequiredAStartWithoutAContextIsRefused() async throws {
+  @Test func aStartWithoutAContextIsRefusedIfCodesAreRequired() async throws {
     let fixture = try await Fixture(matchCodes: .required)
     let phone = try await TestPhone.registered(in: fixture)
     let target = "/authentication/authenticate_user/\(fixture.application.id)/alice"
@@ -144,7 +144,7 @@ import Testing
     #expect(try await phone.list() == [])
   }
 
-  @Test func whereCodesAreRequiredAContextBringsACode() async throws {
+  @Test func aContextBringsACodeIfCodesAreRequired() async throws {
     let fixture = try await Fixture(matchCodes: .required)
     let phone = try await TestPhone.registered(in: fixture)
     #expect(try await fixture.started("alice").matchCode != nil)

@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofOneNonceTwiceInATransactionTheFirstWins(_ engine: StorageEngine) async throws {
+  func theFirstOfTwoUsesOfANonceInATransactionWins(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let spender = try Spender(room)
     let results = try await spender.together([

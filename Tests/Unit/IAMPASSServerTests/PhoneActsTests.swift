@@ -192,7 +192,7 @@ import Testing
     #expect(await fixture.respond(TestPhone.request(DeviceRoute.look, body)).reason == "NONCE_REPLAYED")
   }
 
-  @Test func whatAsksForSomethingElseIsNotALook() async throws {
+  @Test func aStatementForAnotherRouteIsRefused() async throws {
     let (_, phone, _, _) = try await approved()
     #expect(try await phone.send(DeviceRoute.look, try phone.ask(.status).json).status == 400)
     #expect(try await phone.send(DeviceRoute.status, try phone.ask(.look).json).status == 400)

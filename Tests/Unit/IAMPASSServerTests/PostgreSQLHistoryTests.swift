@@ -58,7 +58,7 @@ import Testing
     #expect(try Self.opened(room).beginWithCopy())
   }
 
-  @Test func ofManyServersOneBeginsTheEpoch() async throws {
+  @Test func oneOfManyServersBeginsTheEpoch() async throws {
     let room = try await StorageRoom(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())
     try Self.move(room, to: "another place")

@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofTwoPhonesThatAnswerAtOnceOneIsTaken(_ engine: StorageEngine) async throws {
+  func oneOfTwoPhonesThatAnswerAtOnceIsTaken(_ engine: StorageEngine) async throws {
     let (room, first, second) = try await room(engine)
     let session = try await room.started(room.ask())
     let wins = try await room.wins { connection, number in

@@ -83,7 +83,7 @@ import Testing
           user: 7, method: .acceptance, duration: 3_600, answerTime: 60, matchCode: Secret("47"), isRung: true))
   }
 
-  @Test func ofTwoPhonesEachMustProveTheStrongestThatItHas() throws {
+  @Test func eachOfTwoPhonesMustProveTheStrongestMethodThatItHas() throws {
     let both = try terms(
       decide {
         $0.methods = [.acceptance]

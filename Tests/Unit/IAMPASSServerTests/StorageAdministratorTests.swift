@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyBrowsersThatUseAnApprovalAtOnceOneEnters(_ engine: StorageEngine) async throws {
+  func oneOfManyBrowsersThatUseAnApprovalAtOnceEnters(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let ask = try await room.approvedAsk(of: "ada")
     let now = room.now
@@ -110,7 +110,7 @@ import Testing
     #expect(told.map { $0["approval"] } == ["5e55", nil])
   }
 
-  @Test(arguments: StorageEngine.allCases) func ofManyActsOnOneStateOneIsDone(_ engine: StorageEngine) async throws {
+  @Test(arguments: StorageEngine.allCases) func oneOfManyActsOnOneStateIsDone(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let subject = ConsoleSubject.application(room.application.id)
     let seen = SeenState(subject: subject, state: try await room.storage.state(of: subject))

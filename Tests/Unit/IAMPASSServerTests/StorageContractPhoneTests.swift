@@ -9,7 +9,7 @@ import Testing
   // MARK: Links
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyPhonesThatUseALinkAtOnceOneIsRegistered(_ engine: StorageEngine) async throws {
+  func oneOfManyPhonesThatUseALinkAtOnceIsRegistered(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     _ = try await room.addUser()
     let code = try await room.makeLink().code
@@ -159,7 +159,7 @@ import Testing
   // MARK: The console
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyBrowsersThatUseAConsoleLinkAtOnceOneEnters(_ engine: StorageEngine) async throws {
+  func oneOfManyBrowsersThatUseAConsoleLinkAtOnceEnters(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let code = try await room.storage.createConsoleLink(at: room.now)
     let now = room.now

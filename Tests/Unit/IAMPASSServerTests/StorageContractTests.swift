@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyWhoSpendANonceAtOnceOneWins(_ engine: StorageEngine) async throws {
+  func oneOfManyUsesOfANonceAtOnceWins(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let (nonce, now) = (nonce("7", at: room.now), room.now)
     let wins = try await room.wins { connection, _ in (try? await connection.useNonce(nonce, at: now)) == true }
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyNoncesAtOnceEachIsSpentOnce(_ engine: StorageEngine) async throws {
+  func eachOfManyNoncesAtOnceIsUsedOnce(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let (now, count) = (room.now, 100)
     let nonces = (0..<2 * count).map { nonce(String($0 % count), at: now) }
@@ -144,7 +144,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyStartsFromOneSourceAtOnceOneWins(_ engine: StorageEngine) async throws {
+  func oneOfManyStartsFromOneSourceAtOnceWins(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
     let wins = try await room.wins { connection, _ in (try? await room.started(room.ask(), on: connection)) != nil }
@@ -178,7 +178,7 @@ import Testing
   // MARK: Answers
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyAnswersAtOnceOneIsTaken(_ engine: StorageEngine) async throws {
+  func oneOfManyAnswersAtOnceIsTaken(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     let phone = try await room.phone()
     let session = try await room.started(room.ask())

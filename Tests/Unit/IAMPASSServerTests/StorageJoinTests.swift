@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
-  func ofManyComputersAtOnceAsManyJoinAsTheCodeSays(_ engine: StorageEngine) async throws {
+  func noMoreComputersJoinAtOnceThanTheCodeSays(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     _ = try await make(uses: 3, in: room)
     let wins = try await room.wins { connection, number in

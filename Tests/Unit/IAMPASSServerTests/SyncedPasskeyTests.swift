@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func whereNothingIsSetTheyAreAccepted() async throws {
+  @Test func syncedPasskeysAreAcceptedByDefault() async throws {
     let scene = try await Scene()
     let phone = try await scene.phone(Self.synced)
     let session = try await scene.fixture.started("alice")

@@ -82,7 +82,7 @@ import Testing
     #expect(!watch.hasLeft)
   }
 
-  @Test func ofTwoConnectionsNeitherIsWatched() throws { #expect(watch(try Holder(connections: 2)) == nil) }
+  @Test func neitherOfTwoConnectionsIsWatched() throws { #expect(watch(try Holder(connections: 2)) == nil) }
 
   @Test func withoutAConnectionNobodyIsWatched() throws { #expect(watch(try Holder(connections: 0)) == nil) }
 

@@ -108,7 +108,7 @@ struct PostgreSQLConnectionTests {
     #expect(error?.code == .commitUnanswered)
   }
 
-  @Test func ofTwoTransactionsOnOneThingOneWins() throws {
+  @Test func oneOfTwoTransactionsOnOneThingWins() throws {
     let other = try LocalPostgreSQL.connection()
     try connection.run([
       PostgreSQLCall("CREATE TABLE won (n bigint)"), PostgreSQLCall("INSERT INTO won VALUES (0)"),

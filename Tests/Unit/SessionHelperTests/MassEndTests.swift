@@ -73,7 +73,7 @@ import Testing
     #expect(office.logind.terminated == ["3"])
   }
 
-  @Test func whatIsLeftAsideIsAskedAgainAndShoutedAboutUntilItIsResolved() throws {
+  @Test func sessionsThatAreLeftAloneAreAskedAboutAndReportedUntilTheyAreResolved() throws {
     let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)
     let (asked, alerted) = (office.service.asked, alerts(office))
@@ -89,7 +89,7 @@ import Testing
   }
 
   /// Handling an expiry does not settle an end that is still open.
-  @Test func whatIsLeftAsideIsSpokenOfPastItsExpiry() throws {
+  @Test func aSessionThatIsLeftAloneIsReportedPastItsExpiry() throws {
     let (office, _) = try officeWhereAllEnd(lasting: 1_200) { $0.onExpiry = .ignore }
     office.pass(milliseconds: 1_800_000)
     let (asked, alerted) = (office.service.asked, alerts(office))

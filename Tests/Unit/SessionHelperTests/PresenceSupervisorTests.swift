@@ -168,7 +168,7 @@ import Testing
     #expect(desk.log.lines.count { $0.priority < LOG_DEBUG } < 10)
   }
 
-  @Test func offLooksForNobody() throws {
+  @Test func presenceOffLooksForNoPhone() throws {
     let desk = try deskThatIsLeft()
     try desk.configure { $0.presence = .off }
     let before = desk.probe.asked.count

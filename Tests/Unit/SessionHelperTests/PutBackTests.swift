@@ -42,7 +42,7 @@ import Testing
   }
 
   /// A higher epoch alone says that the service may have lost sessions.
-  @Test func ofASessionFromAnEarlierEpochItIsNotBelieved() throws {
+  @Test func itIsNotBelievedAboutASessionFromAnEarlierEpoch() throws {
     let (office, ids) = try office()
     for id in ids { office.says(.answer(.unknownSession), of: id) }
     office.service.toMark = .mark(at(5_000, epoch: 2))

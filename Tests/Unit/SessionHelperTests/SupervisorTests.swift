@@ -268,7 +268,7 @@ import WorkerLink
     #expect(office.logind.terminated == ["7"])
   }
 
-  @Test func whoeverIsLeftAsideIsWatchedAgainWhenTheServiceIsItselfAgain() throws {
+  @Test func sessionsThatWereLeftAloneAreWatchedAgainOnceTheServiceRecovers() throws {
     let office = try Office()
     let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 10_000)
