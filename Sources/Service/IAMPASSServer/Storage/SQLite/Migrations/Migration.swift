@@ -3,7 +3,8 @@ import GRDB
 /// One step from an older form of the database to a newer one.
 ///
 /// The SQL is literal: a migration with a value from the code would change with the code, and databases that were
-/// migrated before would differ from new ones.
+/// migrated before would differ from new ones. The numbers of the files only sort them, and some were never used: the
+/// order is that of ``Schema/migrations``.
 struct Migration: Sendable {
   /// Stored in the database, so that the migration runs once.
   let name: String
