@@ -27,7 +27,7 @@ RARE = {
     "machine/test_rescue": (*MACHINE, "Tests/System/Machine/test_rescue"),
     "machine/test_security_key": (*KEYS, "Tests/System/Machine/test_security_key", "Tests/Support/Machine/security_key",
                                   "Tests/Support/Machine/sudo", "Sources/Commands/IAMPASSControl/SecurityKey",
-                                  "Sources/Commands/HostDoctor/SecurityKey", "packaging/pam-configs"),  # fmt: skip
+                                  "Sources/Commands/HostDoctor/PAM/SecurityKey", "packaging/pam-configs"),  # fmt: skip
     "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/Computer/KeyringSeal",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
     "server/test_setup_steps": ("Sources/Commands/ServerCommands/Setup", "Tests/System/Server/test_setup_steps",
