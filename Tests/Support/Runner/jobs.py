@@ -3,6 +3,7 @@
 import ctypes
 import dataclasses
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -166,6 +167,8 @@ class Schedule:
             if pid:
                 job.process.returncode = os.waitstatus_to_exitcode(status)
                 job.processor = used.ru_utime + used.ru_stime
+                if job.state == "ending":
+                    self.kill_session(job)
                 self.finish(job, OUT_OF_TIME if job.state == "ending" else job.process.returncode)
             elif job.state == "running" and now > min(job.began + job.seconds, self.end):
                 with open(self.log(job), "a") as log:
@@ -183,6 +186,17 @@ class Schedule:
             os.killpg(job.process.pid, number)
         except ProcessLookupError:
             pass
+
+    @staticmethod
+    def kill_session(job):
+        """What is left of a job that has ended, whatever its group: swift build gives each compiler one of its own."""
+        for place in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                # After the name, which may have anything in it: state, parent, group, session.
+                if int(place.read_text().rpartition(")")[2].split()[3]) == job.process.pid:
+                    os.kill(int(place.parent.name), signal.SIGKILL)
+            except (FileNotFoundError, ProcessLookupError):
+                pass
 
     def finish(self, job, status):
         job.ended = time.monotonic()
@@ -207,5 +221,6 @@ class Schedule:
                     job.process.wait(max(0, end - time.monotonic()))
                 except subprocess.TimeoutExpired:
                     continue
+                self.kill_session(job)
                 running.remove(job)
                 print(f"stopped {job.name}", file=sys.stderr)

@@ -253,6 +253,15 @@ class Lanes(RunnerCase):
         for job in (said, silent):
             self.assertRegex(job.result.skipped[-1], rf"{job.name}: no time left after \d+ s")
 
+    def test_what_a_cut_job_leaves_in_groups_of_its_own_ends_with_it(self):
+        told = self.folder / "child"
+        # As swift build starts compilers.
+        child = f"import os, time; os.setpgrp(); open({str(told)!r}, 'w').write(str(os.getpid())); time.sleep(100)"
+        self.run_jobs(Job("parent", "parent", lambda: ["sh", "-c", f'{sys.executable} -c "{child}" & wait'], 2, ("suite",)))
+        state = pathlib.Path(f"/proc/{told.read_text()}/stat")
+        # It may be dead and not yet waited for.
+        self.assertTrue(not state.exists() or " Z " in state.read_text())
+
     def test_a_job_that_ignores_its_end_is_killed_while_others_go_on(self):
         self.addCleanup(setattr, jobs, "PATIENCE_AT_THE_END", jobs.PATIENCE_AT_THE_END)
         jobs.PATIENCE_AT_THE_END = 1
