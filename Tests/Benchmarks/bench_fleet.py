@@ -60,7 +60,7 @@ class Computer:
         began = time.monotonic()
         async with Connection(self.fleet.service) as connection:
             body = {"code": self.fleet.code, "name": self.name, "secret": self.secret}
-            reply = await connection.ask("POST", "/join", body=json.dumps(body).encode())
+            reply = await connection.ask_until_answered("POST", "/join", body=json.dumps(body).encode())
         self.id = reply["application_id"]
         return (time.monotonic() - began) * 1_000
 

@@ -4,6 +4,7 @@ import asyncio
 import base64
 import contextlib
 import json
+import random
 import secrets
 import ssl
 import time
@@ -59,17 +60,33 @@ class Connection:
     async def __aexit__(self, *_):
         self.writer.close()
 
+    async def ask_until_answered(self, method, path, fields=(), body=b""):
+        """Like ask(), again after each 503, as iampassctl join does."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            status, reply = await self.exchange(method, path, fields, body)
+            if status == 503 and time.monotonic() < end:
+                await asyncio.sleep(2 + 2 * random.random())
+            else:
+                return self.accepted(method, path, status, reply)
+
     async def ask(self, method, path, fields=(), body=b""):
+        return self.accepted(method, path, *await self.exchange(method, path, fields, body))
+
+    @staticmethod
+    def accepted(method, path, status, reply):
+        if status >= 300:
+            raise SystemExit(f"bench: {method} {path.split('?')[0][:40]} was answered {status}: {reply[:200]}")
+        return json.loads(reply)
+
+    async def exchange(self, method, path, fields, body):
         lines = [f"{method} {path} HTTP/1.1", f"Host: {self.service.host}:{self.service.port}",
                  f"Content-Length: {len(body)}", *(f"{name}: {value}" for name, value in dict(fields).items())]
         self.writer.write("\r\n".join(lines).encode() + b"\r\n\r\n" + body)
         head = (await asyncio.wait_for(self.reader.readuntil(b"\r\n\r\n"), PATIENCE)).decode().lower()
         length = int(head.split("content-length:", 1)[1].split("\r\n", 1)[0])
         reply = await self.reader.readexactly(length)
-        status = int(head.split(" ", 2)[1])
-        if status >= 300:
-            raise SystemExit(f"bench: {method} {path.split('?')[0][:40]} was answered {status}: {reply[:200]}")
-        return json.loads(reply)
+        return int(head.split(" ", 2)[1]), reply
 
     async def ask_signed(self, method, path, body=None):
         data = json.dumps(body).encode() if body else b""

@@ -46,6 +46,14 @@ def sql(text, *values):
         return database.execute(text, values).fetchall()
 
 
+@contextlib.contextmanager
+def busy_service():
+    """A service that cannot write until the transaction ends, and answers 503."""
+    with contextlib.closing(sqlite3.connect(world.path("data/iampass.sqlite"), isolation_level=None)) as database:
+        database.execute("BEGIN IMMEDIATE")
+        yield database
+
+
 class JoinCase(unittest.TestCase):
     def setUp(self):
         for name in ("iampass.conf", "credentials", "joining", "service-ca.pem", "iampass.conf.bak"):
@@ -60,8 +68,8 @@ class JoinCase(unittest.TestCase):
     def join(self, code, *words, name=None, address=None):
         return world.ctl("join", address or world.address, code, "--name", name or self.name(), "--yes", *words)
 
-    def refused(self, code, status, pattern, **more):
-        done = self.join(code, **more)
+    def refused(self, code, status, pattern, words=(), **more):
+        done = self.join(code, *words, **more)
         self.assertEqual(done.code, status, done.text)
         self.assertRegex(done.err, pattern)
         self.assertEqual(read(world.path("iampass.conf")), self.settings)
@@ -339,6 +347,22 @@ class BrokenOff(JoinCase):
         command("approve", self.name())
         world.finish(child)
         self.assertEqual(self.credentials_at_the_service(), 1)
+
+    def test_a_service_with_too_much_to_do_is_asked_again(self):
+        code, _ = new_code("--unattended")
+        with busy_service() as busy:
+            child = world.terminal("join", world.address, code, "--name", self.name(), "--yes")
+            child.expect("the service has too much to do at the moment; asking again for up to a minute")
+            busy.rollback()
+            child.expect("joined tests")
+            world.finish(child)
+        self.assertEqual(self.credentials_at_the_service(), 1)
+
+    def test_a_service_that_never_gets_to_it_is_told(self):
+        code, _ = new_code("--unattended")
+        with busy_service():
+            self.refused(code, UNAVAILABLE, "server error 503", words=("--wait", "4s"))
+        self.assertEqual(self.join(code).code, 0)
 
     def test_a_service_that_restarts_ends_no_wait(self):
         code, _ = new_code()

@@ -49,10 +49,13 @@ struct JoinCall {
     let end = MonotonicInstant.now().advanced(milliseconds: waiting)
     let digits = JoinCode.mark(of: note.secret)
     var hasSaid = false
+    var busy = BusyService(interrupt, until: end)
     while true {
       let wasSaid = hasSaid
       // The first state is printed at once, so that the user knows what the command waits for.
-      switch try ask(request(note, hold: hasSaid ? Self.hold(until: end) : nil), transport, mayWait: hasSaid) {
+      let request = self.request(note, hold: hasSaid ? Self.hold(until: end) : nil)
+      let reply = try hasSaid ? ask(request, transport, mayWait: true) : firstAnswer(request, transport, &busy)
+      switch reply {
       case .joined(let credential, let host, let application, let fleet)?:
         return try JoinedComputer(
           credential: credential, host: host, application: application, fleet: try anchored(fleet), as: note.computer)
@@ -91,6 +94,17 @@ struct JoinCall {
       body: JoinRequest(code: code.secret, name: note.computer, secret: note.secret).encoded())
   }
 
+  /// Asks until a service that has too much to do has answered.
+  private func firstAnswer(
+    _ request: HTTPRequest, _ transport: WorkerTransport, _ busy: inout BusyService
+  ) throws(Failure) -> JoinReply? {
+    while true {
+      do { return try ask(request, transport, mayWait: false) } catch {
+        guard case .service(let refusal) = error, try busy.pauses(after: refusal) else { throw error }
+      }
+    }
+  }
+
   /// - Parameter mayWait: whether to go on if network or service are out of reach for a moment.
   ///
   /// - Returns: nil if the service could not be asked.
@@ -109,8 +123,9 @@ struct JoinCall {
       guard let reason = (try? JSON.reason(in: reply.body)) ?? nil else { throw .service(.notFound) }
       throw .join(.refused(reason))
     case 429, 500...599:
-      guard mayWait else { throw .service(.serverFailed(status: reply.status)) }
-      return nil
+      guard !mayWait else { return nil }
+      guard reply.status == 429 else { throw .service(.serverFailed(status: reply.status)) }
+      throw .service(.tooManyRequests(retryAfter: reply.header("Retry-After").flatMap { Int64($0) }))
     default: throw .service(.unexpectedStatus(reply.status))
     }
   }

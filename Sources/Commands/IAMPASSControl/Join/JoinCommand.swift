@@ -99,7 +99,7 @@ struct JoinCommand: ParsableCommand {
     do throws(Failure) {
       let setup: HostSetup
       do { setup = try HostSetup(path: host.path) } catch { throw .misconfigured(error, path: host.path) }
-      let count = try JoinUsers(setup).fetch(Interrupt())
+      let count = try JoinUsers(setup, interrupt: Interrupt()).fetch()
       Terminal.say(count == 1 ? "the service lists 1 user" : "the service lists \(count) users")
       return true
     } catch {

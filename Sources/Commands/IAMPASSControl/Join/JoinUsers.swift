@@ -11,12 +11,16 @@ struct JoinUsers {
   private static let patience: Int64 = 15_000
 
   private let setup: HostSetup
+  private let interrupt: Interrupt
 
-  init(_ setup: HostSetup) { self.setup = setup }
+  init(_ setup: HostSetup, interrupt: Interrupt) {
+    self.setup = setup
+    self.interrupt = interrupt
+  }
 
   /// - Returns: the number of users.
-  func fetch(_ interrupt: Interrupt) throws(Failure) -> Int {
-    let (client, credential) = try client(interrupt)
+  func fetch() throws(Failure) -> Int {
+    let (client, credential) = try client()
     let fleet: Fleet?
     do { fleet = try setup.fleet(of: credential) } catch {
       throw .join(.listRefused(error.explanation))
@@ -28,9 +32,11 @@ struct JoinUsers {
   private func plain(_ client: UserListClient, _ credential: String) throws(Failure) -> Int {
     var fetch = UserListFetch(
       known: ServiceUsers(path: setup.serviceUsersPath, credential: credential), credential: credential)
+    var busy = BusyService(interrupt)
     while true {
-      let page: UserListPage
-      do { page = try client.page(fetch.next, deadline: Self.deadline) } catch { throw .service(error) }
+      let page = try busy.answer { () throws(ServiceError) in
+        try client.page(fetch.next, deadline: Self.deadline)
+      }
       switch fetch.took(page) {
       case .ask: continue
       case .unchanged: return Int(page.reply.count)
@@ -47,9 +53,11 @@ struct JoinUsers {
     var fetch = SignedListFetch(
       known: SignedListFetch.Known(place, credential: fleet.credential), fleet: fleet, origin: origin,
       verifier: LibcryptoVerifier())
+    var busy = BusyService(interrupt)
     while true {
-      let page: SignedListPage
-      do { page = try client.signedPage(fetch.next, deadline: Self.deadline) } catch { throw .service(error) }
+      let page = try busy.answer { () throws(ServiceError) in
+        try client.signedPage(fetch.next, deadline: Self.deadline)
+      }
       switch fetch.took(page) {
       case .ask: continue
       case .administrators(let fleet):
@@ -68,7 +76,7 @@ struct JoinUsers {
 
   private static var deadline: MonotonicInstant { .now().advanced(milliseconds: patience) }
 
-  private func client(_ interrupt: Interrupt) throws(Failure) -> (UserListClient, String) {
+  private func client() throws(Failure) -> (UserListClient, String) {
     do throws(Misconfiguration) {
       let credential = try setup.credential()
       let client = UserListClient(

@@ -47,16 +47,18 @@ struct SetupTrial {
     let probe = ServiceProbe(
       server: answers.server, dialect: answers.configuration.dialect, transport: transport,
       unixTime: { Int64(time(nil)) })
+    // Somebody who sets up one computer by hand is told at once.
+    var busy = answers.joining.map { _ in BusyService(interrupt) }
     let began = MonotonicInstant.now()
-    let greeting = try Self.asking(answers.server) { () throws(ServiceError) in
-      try probe.greeting(deadline: began.advanced(milliseconds: ServiceChecks.patience))
+    let greeting = try Self.asking(answers.server, &busy) { () throws(ServiceError) in
+      try probe.greeting(deadline: .now().advanced(milliseconds: ServiceChecks.patience))
     }
     let took = MonotonicInstant.now().milliseconds(since: began)
     Terminal.say("\(answers.server) answers" + (answers.server.isEncrypted ? " over TLS" : "") + " (\(took) ms)")
     let clock = ClockFinding.finding(difference: greeting.clockDifference)
     // A clock that is far off is reported once: by the failure, or below if the service accepts it anyway.
     if clock.level != .problem { Self.say(clock) }
-    let (scheme, kind, replies) = try Self.accepted(answers, probe, greeting.announcement)
+    let (scheme, kind, replies) = try Self.accepted(answers, probe, greeting.announcement, &busy)
     if clock.level == .problem { Self.say(clock) }
     self.scheme = scheme
     self.kind = kind
@@ -85,28 +87,30 @@ struct SetupTrial {
   }
 
   private static func asking<Answer>(
-    _ server: ServerURL, _ call: () throws(ServiceError) -> Answer
+    _ server: ServerURL, _ busy: inout BusyService?, _ call: () throws(ServiceError) -> Answer
   ) throws(Failure) -> Answer {
-    do { return try call() } catch {
-      if case .transport(let transport) = error {
+    while true {
+      let refusal: ServiceError
+      do { return try call() } catch { refusal = error }
+      if case .transport(let transport) = refusal {
         if transport.code == .interrupted { throw .interrupted }
         throw .unreachable(server, transport)
       }
-      throw .service(error)
+      guard try busy?.pauses(after: refusal) == true else { throw .service(refusal) }
     }
   }
 
   /// Finds a scheme that the service accepts. The one in force is tried first, so that it stays if the service accepts
   /// both.
   private static func accepted(
-    _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?
+    _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?, _ busy: inout BusyService?
   ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
     let current = answers.configuration.signing
     for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
       // The documented scheme takes only secrets of one length.
       let fits = (try? RequestSigner(clientID: "", secret: answers.credential.secret, scheme: scheme)) != nil
       guard fits else { continue }
-      let acceptance = try asking(answers.server) { () throws(ServiceError) in
+      let acceptance = try asking(answers.server, &busy) { () throws(ServiceError) in
         try probe.acceptance(
           of: answers.credential, scheme: scheme, mayBeHost: announcement?.hostCredentials ?? false,
           deadline: .now().advanced(milliseconds: ServiceChecks.patience))
