@@ -14,6 +14,7 @@ import Testing
     private let state = Mutex((database: PostgreSQLTimeTests.start, own: Int64(5_000)))
 
     func unixMilliseconds() -> Int64 { state.withLock { $0.database } }
+    func time() -> DatabaseTime { DatabaseTime(unixMilliseconds: unixMilliseconds()) }
     var own: Int64 { state.withLock { $0.own } }
     func set(by milliseconds: Int64) { state.withLock { $0.database += milliseconds } }
 
@@ -34,10 +35,12 @@ import Testing
     }
 
     /// The database's clock is wrong for a second.
-    func leap(_ milliseconds: Int64) throws {
+    ///
+    /// - Parameter clock: the one that is asked meanwhile; nil: its own.
+    func leap(_ milliseconds: Int64, asking clock: StorageClock? = nil) throws {
       database.set(by: milliseconds)
       try time.measure(database)
-      _ = clock.now()
+      _ = (clock ?? self.clock).now()
       database.pass(1_000)
       database.set(by: -milliseconds)
       try time.measure(database)
@@ -85,7 +88,7 @@ import Testing
     let service = SignInService(
       on: storage, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
     #expect(try await service.unreadiness() == nil)
-    try office.leap(SignInService.longestStandstill + 1_001)
+    try office.leap(SignInService.longestStandstill + 1_001, asking: storage.clock)
     #expect(try await service.unreadiness()?.contains("clock") == true)
     office.database.pass(1_001)
     #expect(try await service.unreadiness() == nil)

@@ -4,21 +4,21 @@ import Glibc
 public struct MachineClocks: Sendable {
   /// The name of the time from one boot of the computer to the next; nil if the kernel does not give one.
   let bootID: @Sendable () -> String?
-  /// Milliseconds since the boot, suspended or not. This clock cannot be set.
+  /// Milliseconds since the boot, suspended or not. This clock cannot be set, unless ``mayStep`` says so.
   let sinceBoot: @Sendable () -> Int64
   /// Unix time, which people and the network can set.
   let wall: @Sendable () -> UnixTime
-  /// Milliseconds for which `sinceBoot` stands still, because its clock was set back; 0 for a clock that cannot be set.
-  let standstill: @Sendable () -> Int64
+  /// Whether `sinceBoot` is a database's wall clock, which can be set forward and back. Several servers share it.
+  let mayStep: Bool
 
   init(
     bootID: @escaping @Sendable () -> String?, sinceBoot: @escaping @Sendable () -> Int64,
-    wall: @escaping @Sendable () -> UnixTime, standstill: @escaping @Sendable () -> Int64 = { 0 }
+    wall: @escaping @Sendable () -> UnixTime, mayStep: Bool = false
   ) {
     self.bootID = bootID
     self.sinceBoot = sinceBoot
     self.wall = wall
-    self.standstill = standstill
+    self.mayStep = mayStep
   }
 
   public static let system = MachineClocks(bootID: kernelsBootID, sinceBoot: bootTime, wall: UnixTime.now)

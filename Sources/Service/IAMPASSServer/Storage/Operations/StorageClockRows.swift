@@ -1,14 +1,18 @@
 extension StorageClock {
   static func stored(in db: some StorageTransaction) throws -> Anchor? {
     guard let row = try db.first("SELECT * FROM service_clock") else { return nil }
-    return try Anchor(
-      bootID: row.get("boot_id"), sinceBoot: row.get("since_boot"),
-      time: UnixTime(milliseconds: row.get("time")), unixTime: UnixTime(milliseconds: row.get("unix_time")),
-      isSettled: row.get("is_settled"))
+    return try Anchor(row)
   }
 }
 
 extension StorageClock.Anchor {
+  init(_ row: some StorageRow) throws {
+    self.init(
+      bootID: try row.get("boot_id"), sinceBoot: try row.get("since_boot"),
+      time: UnixTime(milliseconds: try row.get("time")), unixTime: UnixTime(milliseconds: try row.get("unix_time")),
+      isSettled: try row.get("is_settled"))
+  }
+
   func store(in db: some StorageTransaction) throws {
     try db.execute(
       """

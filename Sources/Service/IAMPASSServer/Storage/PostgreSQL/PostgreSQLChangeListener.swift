@@ -100,6 +100,7 @@ final class PostgreSQLChangeListener: ChangeListener {
     subscription.holdsHousekeeperLease = try lease.renewOrTake(
       by: subscription.connection, hasLock: &subscription.hasLock)
     try time.measure(subscription.connection)
+    time.mend(by: pool)
     return isLost
   }
 

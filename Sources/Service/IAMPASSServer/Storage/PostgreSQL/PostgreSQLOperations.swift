@@ -13,6 +13,13 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     }
   }
 
+  /// Stores the time that all servers have. A power cut may undo it, until the next ``write(_:)``.
+  func keepTime() async throws {
+    guard clock.isShared else { return try await writeWithoutSync { [clock] in try clock.anchor.store(in: $0) } }
+    let confirmations = try await writeWithoutSync { [clock, time] in try time.keep(clock, in: $0) }
+    clock.noteStored(confirmations: confirmations)
+  }
+
   func noteUse(of credential: String, at now: UnixTime) async throws {
     try await write { try HostCredential.use(credential, at: now, in: $0) }
   }

@@ -24,6 +24,7 @@ public struct PostgreSQLStorage: Sendable {
   let alarm = StorageAlarm()
   let load = StorageLoad(StorageLoad.Kind.allCases, hasLock: true)
   public let clock: StorageClock
+  let time: PostgreSQLTime
   let nonceUses: NonceUseQueue
   let sessionKeys = KnownSessionKeys()
   /// News of other servers.
@@ -58,6 +59,7 @@ public struct PostgreSQLStorage: Sendable {
     patience: Duration = PostgreSQLPool.usualPatience
   ) throws {
     let time = PostgreSQLTime()
+    self.time = time
     self.url = url
     do {
       let address = try PostgreSQLAddress(validating: url)
@@ -83,6 +85,7 @@ public struct PostgreSQLStorage: Sendable {
       self.changes = changes
       clock = StorageClock(clocks ?? time.clocks, stored: stored)
       if mark == nil, clock.isNews(to: stored) { try keepFirstTime(unlessAfter: stored) }
+      if clock.isShared { time.follow(for: clock) }
     } catch let error as PostgreSQLError {
       throw StorageError(error, url)
     }

@@ -5,9 +5,9 @@ import Synchronization
 ///
 /// Between two readings, this computer's boot clock is used.
 ///
-/// **Service time** never goes back: if the database's clock is set back, it stands still until the clock has caught
-/// up. **The wall clock** follows each step, forward and back. Clients' time stamps are compared with it, so it must
-/// recover at once after a wrong clock is corrected.
+/// **The wall clock** follows each step, forward and back. Clients' time stamps are compared with it, so it must recover
+/// at once after a wrong clock is corrected. ``StorageClock`` makes **service time** of it, with an anchor in the database.
+/// Clock and anchor are read together: each alone could be from before a failover, and the other from after it.
 final class PostgreSQLTime: Sendable {
   /// The least step of the clock that is logged, in milliseconds.
   static let toldStep: Int64 = 2_000
@@ -17,8 +17,9 @@ final class PostgreSQLTime: Sendable {
   private struct State {
     /// How far this computer's clock is behind the database's, in milliseconds; nil if it was not measured yet.
     var ahead: Int64?
-    var last: Int64 = .min
     var untoldSteps: [Int64] = []
+    /// It has ``PostgreSQLTime/clocks``. Nil: the anchor is not read yet.
+    weak var clock: StorageClock?
   }
 
   private let state = Mutex(State())
@@ -30,30 +31,73 @@ final class PostgreSQLTime: Sendable {
   /// The clocks for ``StorageClock``. A database has no boot clock, only a wall clock.
   var clocks: MachineClocks {
     MachineClocks(
-      bootID: { "postgresql" }, sinceBoot: { self.look().service },
-      wall: { UnixTime(milliseconds: self.look().wall) },
-      standstill: {
-        let (service, wall) = self.look()
-        return service - wall
-      })
+      bootID: { "postgresql" }, sinceBoot: { self.wall() }, wall: { UnixTime(milliseconds: self.wall()) },
+      mayStep: true)
   }
 
-  /// Both times of one moment, in Unix milliseconds.
-  private func look() -> (service: Int64, wall: Int64) {
+  /// In Unix milliseconds.
+  private func wall() -> Int64 {
     let own = sinceBoot()
-    return state.withLock { state in
-      let wall = own + (state.ahead ?? 0)
-      state.last = max(state.last, wall)
-      return (state.last, wall)
-    }
+    return state.withLock { own + ($0.ahead ?? 0) }
   }
 
-  /// Reads the database's clock. A difference that the round trip explains is ignored.
+  /// Reads the anchor for `clock` with each measurement from now on.
+  func follow(for clock: StorageClock) { state.withLock { $0.clock = clock } }
+
+  /// Reads the database's clock.
   func measure(_ database: some DatabaseClock) throws {
+    guard let clock = state.withLock(\.clock) else {
+      return note(try read { DatabaseTime(unixMilliseconds: try database.unixMilliseconds()) })
+    }
+    let reading = try read(database.time)
+    clock.follow(reading.time.anchor) { note(reading) }
+  }
+
+  /// Stores the anchor of `clock`.
+  ///
+  /// - Parameter db: a write, which comes in its turn.
+  /// - Returns: the number for ``StorageClock/noteStored(confirmations:)``.
+  func keep(_ clock: StorageClock, in db: PostgreSQLTransaction) throws -> Int {
+    // The first question waits for the turn, which must not count for the clock's.
+    _ = try StorageClock.stored(in: db)
+    let (anchor, confirmations) = try anchor(of: clock, over: db)
+    try anchor.store(in: db)
+    return confirmations
+  }
+
+  /// See ``StorageClock/keep(over:settingClocks:)``.
+  func anchor(
+    of clock: StorageClock, over database: some DatabaseClock
+  ) throws -> (anchor: StorageClock.Anchor, confirmations: Int) {
+    let reading = try read(database.time)
+    return clock.keep(over: reading.time.anchor) { note(reading) }
+  }
+
+  /// Stores another anchor if the last measurement says that service time needs it. If that fails, the next call tries
+  /// again.
+  func mend(by pool: PostgreSQLPool) {
+    guard let clock = state.withLock(\.clock), clock.isAstray else { return }
+    let written = try? pool.write(at: clock.now(), waitsForDisk: false) { try keep(clock, in: $0) }
+    if let written { clock.noteStored(confirmations: written.value) }
+  }
+
+  private struct Reading {
+    let time: DatabaseTime
+    /// The boot clock before and after it.
+    let before: Int64
+    let after: Int64
+  }
+
+  private func read(_ ask: () throws -> DatabaseTime) rethrows -> Reading {
     let before = sinceBoot()
-    let time = try database.unixMilliseconds()
-    let after = sinceBoot()
-    let ahead = time - (before + after) / 2
+    let time = try ask()
+    return Reading(time: time, before: before, after: sinceBoot())
+  }
+
+  /// Sets the wall clock. A difference that the round trip explains is ignored.
+  private func note(_ reading: Reading) {
+    let (before, after) = (reading.before, reading.after)
+    let ahead = reading.time.unixMilliseconds - (before + after) / 2
     state.withLock { state in
       guard let known = state.ahead else {
         state.ahead = ahead
@@ -80,6 +124,31 @@ final class PostgreSQLTime: Sendable {
 protocol DatabaseClock {
   /// Unix milliseconds.
   func unixMilliseconds() throws -> Int64
+  /// The clock and the anchor at one moment.
+  func time() throws -> DatabaseTime
+}
+
+/// The database's clock, and its anchor of service time.
+struct DatabaseTime {
+  let unixMilliseconds: Int64
+  /// Nil: not asked for, or the database has none.
+  var anchor: StorageClock.Anchor?
+}
+
+extension PostgreSQLTransaction: DatabaseClock {
+  func unixMilliseconds() throws -> Int64 { try time().unixMilliseconds }
+
+  func time() throws -> DatabaseTime {
+    let row = try first(
+      """
+      SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint AS clock,
+        boot_id, since_boot, time, unix_time, is_settled
+      FROM (VALUES (1)) AS one LEFT JOIN service_clock ON true
+      """)
+    guard let row else { throw DamagedRow(column: "clock") }
+    let hasAnchor = try (row.get("since_boot") as Int64?) != nil
+    return DatabaseTime(unixMilliseconds: try row.get("clock"), anchor: hasAnchor ? try StorageClock.Anchor(row) : nil)
+  }
 }
 
 extension PostgreSQLConnection: DatabaseClock {
@@ -90,4 +159,6 @@ extension PostgreSQLConnection: DatabaseClock {
     guard let time: Int64 = try row?.get("time") else { throw DamagedRow(column: "time") }
     return time
   }
+
+  func time() throws -> DatabaseTime { try PostgreSQLTransaction(self).time() }
 }

@@ -1,0 +1,164 @@
+import IAMPASSProtocol
+import LocalPostgreSQL
+import Logging
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+/// Servers on one PostgreSQL whose clock is set: the rule of ``SharedTimeTests`` with the statements that do it.
+@Suite struct PostgreSQLSharedTimeTests {
+  private static let hour: Int64 = 3_600_000
+  /// How far the readings of one clock may be apart on a slow machine, in milliseconds.
+  private static let slack: Int64 = 10_000
+
+  /// A database with a clock that can be set: its schema's function comes before PostgreSQL's.
+  private struct Database {
+    let url: String
+
+    init() throws {
+      url = try StorageEngine.url(of: "/room-" + (try #require(Digest.randomIdentifier()))) + "%2Cpg_catalog"
+      try connection().run(
+        script: """
+          CREATE TABLE clock_step (milliseconds bigint NOT NULL);
+          INSERT INTO clock_step VALUES (0);
+          CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS $$
+            SELECT pg_catalog.clock_timestamp() + (SELECT milliseconds FROM clock_step) * interval '1 millisecond'
+          $$;
+          """)
+    }
+
+    func connection() throws -> PostgreSQLConnection {
+      try PostgreSQLConnection(to: PostgreSQLAddress(validating: url))
+    }
+
+    func server() throws -> PostgreSQLStorage {
+      try PostgreSQLStorage(url: url, isMoving: false, patience: .seconds(600))
+    }
+
+    func set(by milliseconds: Int64) throws {
+      try connection().run([
+        PostgreSQLCall("UPDATE clock_step SET milliseconds = milliseconds + $1", .integer(milliseconds))
+      ])
+    }
+
+    func anchor() throws -> StorageClock.Anchor? { try connection().time().anchor }
+  }
+
+  /// How far the servers' times are apart.
+  private static func spread(_ servers: [PostgreSQLStorage]) -> Int64 {
+    let times = servers.map { $0.now().milliseconds }
+    return (times.max() ?? 0) - (times.min() ?? 0)
+  }
+
+  @Test(arguments: [-hour, hour]) func aServerThatStartsAfterAFailoverHasTheTimeOfThoseThatRan(_ step: Int64)
+    async throws
+  {
+    let database = try Database()
+    var servers = try [database.server(), database.server()]
+    for server in servers { try await server.keepTime() }
+    let before = servers[0].now()
+    try database.set(by: step)
+    for server in servers { try server.sweep() }
+    servers.append(try database.server())
+    for server in servers { try await server.keepTime() }
+    servers.append(try database.server())
+    #expect(Self.spread(servers) < Self.slack)
+    let passed = servers[0].now().milliseconds(since: before)
+    #expect((-Self.slack..<60 * Self.slack).contains(passed - max(step, 0)))
+    for server in servers { #expect(server.clock.standstill() < Self.slack) }
+  }
+
+  @Test func theListenerNoticesThatTheClockWasSetAndStoresWhatAllGoOnBy() async throws {
+    let database = try Database()
+    let server = try database.server()
+    let listener = try #require(server.changeListener)
+    _ = try await listener.events()
+    let before = try #require(try database.anchor())
+    try database.set(by: -Self.hour)
+    var events: [ServerEvent] = []
+    for _ in 0..<3 { events += try await listener.events() }
+    let steps = events.compactMap { event -> Int64? in if case .clockStepped(let step) = event { step } else { nil } }
+    #expect(steps.count == 1 && steps.allSatisfy { ($0 + Self.hour).magnitude < Self.slack })
+    let after = try #require(try database.anchor())
+    let moved = after.time.milliseconds - after.sinceBoot - (before.time.milliseconds - before.sinceBoot)
+    #expect((moved - Self.hour).magnitude < Self.slack)
+    #expect(server.clock.standstill() < Self.slack)
+  }
+
+  /// Otherwise proxies sent requests to a service in which nothing ends.
+  @Test func aServiceIsNotReadyUntilTimeGoesOn() async throws {
+    let database = try Database()
+    let server = try database.server()
+    let service = SignInService(
+      on: server, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    #expect(try await service.unreadiness() == nil)
+    let other = try database.connection()
+    _ = try other.ask([
+      PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
+      PostgreSQLCall("LOCK TABLE write_turn IN EXCLUSIVE MODE"),
+    ])
+    try database.set(by: -Self.hour)
+    // It waits for its turn, and does without.
+    try server.sweep()
+    #expect(try await service.unreadiness()?.contains("clock") == true)
+    other.rollBack()
+    try server.sweep()
+    #expect(try await service.unreadiness() == nil)
+  }
+
+  @Test(arguments: [-hour, hour, 3 * 24 * hour]) func aSpentNonceStaysSpentWhileServiceTimeMoves(_ step: Int64)
+    async throws
+  {
+    let database = try Database()
+    let servers = try [database.server(), database.server()]
+    func nonce(_ value: String) -> SignedNonce {
+      let stamp = servers[0].clock.wall().advanced(seconds: value == "new" ? 1 : 0)
+      return SignedNonce(owner: "host:a", value: value, forgetAt: stamp.advanced(seconds: SignedNonce.lifetime))
+    }
+    let used = nonce("1")
+    #expect(try await servers[0].useNonce(used, at: servers[0].now()))
+    for set in [step, -step] {
+      try database.set(by: set)
+      for server in servers {
+        try server.sweep()
+        _ = try await server.forgetOld(.nonces, at: server.now(), wall: server.clock.wall())
+        #expect(try await !server.useNonce(used, at: server.now()))
+      }
+    }
+    #expect(try await servers[1].useNonce(nonce("new"), at: servers[1].now()))
+  }
+
+  /// As a server of an older version stores it.
+  @Test func anEarlierAnchorThatComesBackMovesNobody() async throws {
+    let database = try Database()
+    let server = try database.server()
+    let earlier = try #require(try database.anchor())
+    try database.set(by: -Self.hour)
+    try server.sweep()
+    let before = server.now()
+    try await server.write { try earlier.store(in: $0) }
+    let started = try database.server()
+    for one in [server, started] { try one.sweep() }
+    try started.sweep()
+    #expect(Self.spread([server, started]) < Self.slack)
+    #expect(server.now() >= before)
+    #expect(try await server.unreadiness == nil)
+  }
+}
+
+extension PostgreSQLStorage {
+  /// What the listener does with the clock each second.
+  fileprivate func sweep() throws {
+    try pool.lend { try time.measure($0) }
+    time.mend(by: pool)
+  }
+
+  fileprivate var unreadiness: String? {
+    get async throws {
+      try await SignInService(
+        on: self, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+      ).unreadiness()
+    }
+  }
+}
