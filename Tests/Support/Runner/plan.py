@@ -32,7 +32,8 @@ HOSTS = {
                    "test_joined",
     "host-waiting": "test_long_waits",
     "host-control": "test_control test_trial test_control_sign_ins test_second_factor test_walkthrough test_readme "
-                    "test_certbot test_examples test_desktop test_offline test_recovery",
+                    "test_certbot test_examples test_sealed_service test_desktop test_offline "
+                    "test_recovery",
 }
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit. What ends alice's sessions comes before her desktop is there.

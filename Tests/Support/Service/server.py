@@ -19,7 +19,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PACKAGING = os.path.join(HERE, "..", "..", "..", "packaging")
 
 # sysexits.h
-USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE, IO, CONFIG = 64, 65, 66, 69, 73, 74, 78
+USAGE, DATA, NO_INPUT, UNAVAILABLE, CANNOT_CREATE, IO, TEMPORARY, CONFIG = 64, 65, 66, 69, 73, 74, 75, 78
 
 
 def until(claim, what, seconds=PATIENCE):

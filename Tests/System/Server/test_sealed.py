@@ -12,7 +12,7 @@ import unittest
 from Support.Service import app_keys, ports
 from Support.Service.never import assert_hidden
 from Support.Service.postgresql import AS_POSTGRES, PostgreSQL
-from Support.Service.server import CONFIG, DATA, NO_INPUT, USAGE, ServerWorld, until
+from Support.Service.server import CONFIG, DATA, NO_INPUT, TEMPORARY, USAGE, ServerWorld, until
 from Support.Service.world import PATIENCE, program
 
 #: How each private key in clear begins, whatever its kind.
@@ -43,9 +43,24 @@ class SealedWorld(ServerWorld):
     def seal(self, *words):
         return self.does("database", "seal", "--seal-key-file", self.file, *words)
 
+    def seal_with_the_service(self):
+        """As the manual says without systemd: the key, a service that has it, and the seal."""
+        self.seal("--key-only")
+        self.restart_server("--seal-key-file", self.file)
+        return self.seal()
+
+    def hide_servers(self):
+        """As one of an older version is hidden: a command does not see that it runs."""
+        for name in glob.glob(self.path("data", "serving-*")):
+            os.unlink(name)
+
     def lines_of_keys(self):
         with open(self.file) as file:
-            return [line for line in file.read().splitlines() if line and not line.startswith("#")]
+            return [line for line in file.read().splitlines() if line.startswith("iampass-seal-key-1 ")]
+
+    def file_says_sealed(self):
+        with open(self.file) as file:
+            return "iampass-sealed-1" in file.read().splitlines()
 
     def published(self):
         code, _, text = self.get("/.well-known/jwks.json")
@@ -83,13 +98,17 @@ class Sealed(unittest.TestCase):
         with sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=30) as database:
             database.execute(sql, values)
 
+    def ask(self, sql):
+        with sqlite3.connect(self.world.path("data/iampass.sqlite"), timeout=30) as database:
+            return database.execute(sql).fetchall()
+
     def test_files_and_copies_have_nothing_in_clear(self):
         world = self.world
         # A key that is replaced leaves its row's room behind.
         world.does("signing-key", "rotate", "--now")
         [kid] = [line.split()[0] for line in world.does("signing-key", "list").splitlines()]
         self.assertIn(CLEAR, self.files())
-        said = world.seal()
+        said = world.seal_with_the_service()
         self.assertRegex(said, r"^sealed 3 secrets: the key is [0-9a-f]{16} in \S+\nkeep a copy of that file away ")
         self.assertEqual(os.stat(world.file).st_mode & 0o7777, 0o600)
         [line] = world.lines_of_keys()
@@ -114,6 +133,13 @@ class Sealed(unittest.TestCase):
     def test_a_service_without_the_key_refuses_and_does_not_start_again(self):
         world = self.world
         self.assertEqual(world.published(), [world.kid])
+        self.refused(
+            TEMPORARY, "nothing was sealed: a server runs on this database without the key", "database", "seal",
+            "--seal-key-file", world.file)  # fmt: skip
+        self.assertEqual(world.published(), [world.kid])
+        self.assertFalse(world.file_says_sealed())
+        self.assertNotIn("secrets sealed", world.does("audit"))
+        world.hide_servers()
         world.seal()
         # It tells keys from its memory for a second.
         until(lambda: world.published() == 503, "a refusal")
@@ -128,16 +154,44 @@ class Sealed(unittest.TestCase):
         self.assertNotIn(CLEAR, self.files())
         # What needs no secret needs no key.
         world.does("application", "list")
+        self.assertTrue(world.file_says_sealed())
         world.restart_server("--seal-key-file", world.file)
-        world.does("database", "unseal", "--seal-key-file", world.file)
+        unseal = ("database", "unseal", "--seal-key-file", world.file)
+        self.refused(TEMPORARY, "nothing was unsealed: a server refuses a database that is not sealed", *unseal)
+        self.assertNotIn(CLEAR, self.files())
+        world.restart_server("--seal-key-file", world.file)
+        self.assertEqual(world.does(*unseal), "stored 3 secrets in clear\n")
         self.assertNotEqual(world.published(), 503)
         world.restart_server()
         self.assertNotEqual(world.published(), 503)
 
+    def test_a_database_that_somebody_unseals_is_refused(self):
+        world = self.world
+        before = [row[0] for row in self.ask("SELECT private_key FROM push_key UNION ALL SELECT private_key FROM signing_key")]
+        world.seal_with_the_service()
+        # A service that was started before the seal goes on by its key alone.
+        self.assertEqual(world.published(), [world.kid])
+        world.server.stop()
+        self.change("UPDATE push_key SET private_key = ?", before[0])
+        self.change("UPDATE signing_key SET private_key = ?", before[1])
+        self.change("DELETE FROM notification_service")
+        words = ("--seal-key-file", world.file)
+        said = f"secrets in the database are in clear, but {world.file} says that they are sealed"
+        self.refused(CONFIG, said, *self.serve_words(), *words)
+        self.refused(CONFIG, said, "database", "seal", *words)
+        self.refused(CONFIG, said, "signing-key", "rotate", "--now", *words)
+        # An older copy that was put back is taken on purpose.
+        self.assertEqual(world.does("database", "unseal", *words), "nothing is sealed\n")
+        self.assertRegex(world.does("database", "seal", *words), "^sealed 2 secrets: ")
+        self.assertTrue(world.file_says_sealed())
+        world.start_server(*words)
+        self.assertEqual(world.published(), [world.kid])
+
+
     def test_another_key_a_changed_value_and_a_file_for_others_are_refused(self):
         world = self.world
-        world.seal()
         world.server.stop()
+        world.seal()
         other = world.path("other")
         made = world.does("database", "seal", "--seal-key-file", other, "--key-only")
         self.assertRegex(made, r"^the key [0-9a-f]{16} is in \S+\n$")
@@ -158,6 +212,7 @@ class Sealed(unittest.TestCase):
 
     def test_systemds_credential_is_the_key(self):
         world = self.world
+        world.server.stop()
         world.seal()
         folder = world.path("credentials")
         os.mkdir(folder, 0o700)
@@ -168,25 +223,48 @@ class Sealed(unittest.TestCase):
         self.assertIn(world.kid, world.does("signing-key", "list", env=there))
         self.assertRegex(world.does("database", "seal", env=there), "^everything was sealed before: ")
         self.refused(USAGE, "is systemd's credential", "database", "seal", "--new-key", env=there)
+        self.serve_in(there)
+        self.assertEqual(world.published(), [world.kid])
+
+    def test_systemds_credential_may_stand_for_a_missing_file(self):
+        world = self.world
+        folder = world.path("credentials")
+        os.mkdir(folder, 0o700)
+        with open(os.path.join(folder, "seal-keys"), "w") as file:
+            file.write("none")
+        os.chmod(os.path.join(folder, "seal-keys"), 0o400)
+        there = {**os.environ, "CREDENTIALS_DIRECTORY": folder}
         world.server.stop()
+        server = self.serve_in(there)
+        self.assertEqual(world.published(), [world.kid])
+        server.stop()
+        world.seal()
+        self.refused(CONFIG, "and no key was given", *self.serve_words(), env=there)
+
+    def serve_in(self, environment):
+        world = self.world
         server = world.start(
             program("iampass-server"), "serve", *world.where, "--listen", f"127.0.0.1:{ports.take()}", "--tls-cert",
-            world.certificate, "--tls-key", world.key, env=there)  # fmt: skip
+            world.certificate, "--tls-key", world.key, env=environment)  # fmt: skip
         world.address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
-        self.assertEqual(world.published(), [world.kid])
+        return server
 
     def test_a_new_key_takes_the_place_of_the_old_one(self):
         world = self.world
-        world.seal()
+        world.seal_with_the_service()
         [old] = world.lines_of_keys()
-        world.restart_server("--seal-key-file", world.file)
-        world.seal("--new-key", "--key-only")
+        # The service has read its file before.
+        self.refused(
+            TEMPORARY, "a server runs on this database without the key", "database", "seal", "--seal-key-file", world.file,
+            "--new-key")  # fmt: skip
+        self.assertEqual(world.published(), [world.kid])
         new, kept = world.lines_of_keys()
         self.assertEqual(kept, old)
         # The service that has both goes on when the new one seals.
         world.restart_server("--seal-key-file", world.file)
         self.assertRegex(world.seal(), "^sealed 3 secrets: ")
         self.assertEqual(world.published(), [world.kid])
+        self.assertTrue(world.file_says_sealed())
         with open(world.file, "w") as file:
             file.write(new + "\n")
         world.restart_server("--seal-key-file", world.file)
@@ -226,20 +304,28 @@ class InPostgreSQL(unittest.TestCase):
         world.seal("--key-only")
         ready, ready_address = self.serve("--seal-key-file", world.file)
         ready.wait_for("secrets in the database are in clear")
-        keyless, keyless_address = self.serve()
+        keyless, _ = self.serve()
+        said = world.server_command("database", "seal", "--seal-key-file", world.file)
+        self.assertEqual(said.returncode, TEMPORARY, said.stderr)
+        self.assertIn("nothing was sealed: a server runs on this database without the key", said.stderr)
+        self.assertIn(CLEAR, self.dump())
+        # The lost connection of a server is not the end of it: it shows itself again.
+        self.postgresql.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 0")
+        shown = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 0"
+        until(lambda: self.postgresql.sql(shown) == ["2"], "both servers")
+        self.assertEqual(world.server_command("database", "seal", "--seal-key-file", world.file).returncode, TEMPORARY)
+        keyless.stop()
+        until(lambda: self.postgresql.sql(shown) == ["1"], "one server")
         self.assertRegex(world.seal(), "^sealed 3 secrets: ")
         dump = self.dump()
         self.assertNotIn(CLEAR, dump)
         self.assertNotIn(world.secret.encode(), dump)
         world.address = ready_address
         self.assertEqual(world.published(), [world.kid])
-        world.address = keyless_address
-        until(lambda: world.published() == 503, "a refusal")
-        keyless.wait_for("sealed by the key [0-9a-f]{16}, and no key was given")
         # Back in a data directory, all of it is still sealed.
         back = world.path("back")
         ready.stop()
-        keyless.stop()
         moved = subprocess.run(
             [program("iampass-server"), "database", "move", "--from", self.postgresql.url, "--to", back],
             capture_output=True, text=True, timeout=PATIENCE)

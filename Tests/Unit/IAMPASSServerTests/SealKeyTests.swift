@@ -31,6 +31,30 @@ import Testing
     #expect(fault { _ = try SealKeys(file: Secret(good), place: "keys") } == nil)
   }
 
+  @Test func aFileSaysWhetherTheDatabaseIsSealed() throws {
+    let file = try Self.newFile(before: Self.newFile())
+    let sealed = SealKeys.noted(isSealed: true, in: file)
+    let ids = try SealKeys(file: file, place: "keys").ids
+    for (text, isSealed) in [(file, false), (sealed, true), (SealKeys.noted(isSealed: true, in: sealed), true)] {
+      let keys = try SealKeys(file: text, place: "keys")
+      #expect(keys.requiresSeal == isSealed && keys.ids == ids)
+    }
+    #expect(SealKeys.noted(isSealed: false, in: sealed) == file)
+    // A file whose last line has no end.
+    let cut = Secret(String(file.exposedValue.dropLast()))
+    #expect(try SealKeys(file: SealKeys.noted(isSealed: true, in: cut), place: "keys").ids == ids)
+  }
+
+  @Test func aServerShowsWhichKeysItHas() throws {
+    let file = try Self.newFile(before: Self.newFile())
+    let keys = try SealKeys(file: file, place: "keys")
+    let server = RunningServer(with: keys)
+    #expect(keys.ids.allSatisfy(server.has(key:)) && !server.requiresSeal)
+    #expect(try !server.has(key: Self.newKeys().firstID) && !RunningServer(with: nil).has(key: keys.firstID))
+    #expect(
+      try RunningServer(with: SealKeys(file: SealKeys.noted(isSealed: true, in: file), place: "keys")).requiresSeal)
+  }
+
   @Test func keysPrintNothingOfThemselves() throws {
     let line = try SealKeys.newLine()
     let keys = try SealKeys(file: line, place: "keys")

@@ -166,6 +166,52 @@ import Testing
     }
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func aKeyThatKnowsOfTheSealRefusesADatabaseInClear(_ engine: StorageEngine) async throws {
+    let place = try await Place(engine)
+    let knowing = try SealKeys(file: SealKeys.noted(isSealed: true, in: place.file), place: "keys")
+    let clear = try await place.stored()
+    _ = try await place.seal()
+    #expect(try await place.faults(knowing) == ["done"])
+    #expect(try await place.opened(knowing).service.sealProblem() == nil)
+    // Somebody else puts all of it in clear, the push key too.
+    for (table, value) in [("push_key", clear[0]), ("signing_key", clear[1]), ("notification_service", clear[2])] {
+      switch table {
+      case "push_key": try await place.run("UPDATE push_key SET private_key = $1", value)
+      case "signing_key": try await place.run("UPDATE signing_key SET private_key = $1", value)
+      default: try await place.run("UPDATE notification_service SET secret = $1", value)
+      }
+    }
+    #expect(try await place.faults(knowing) == ["unsealed"])
+    #expect(try await place.opened(knowing).service.sealProblem()?.code == .unsealed)
+    // It is not sealed as it is either. Who only has the key takes it.
+    await #expect(throws: SealFault.self) {
+      _ = try await place.opened(knowing).operators.sealSecrets(at: place.room.now)
+    }
+    #expect(try await place.opened(knowing).operators.unsealSecrets(at: place.room.now) == 0)
+    #expect(try await place.seal() == 3)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aServerShowsCommandsWhichKeysItHas(_ engine: StorageEngine) async throws {
+    let place = try await Place(engine)
+    let command = try place.opened(nil).operators
+    #expect(try await command.runningServers().isEmpty)
+    let (without, with) = (try place.opened(nil).operators, try place.opened(place.keys).operators)
+    await without.showServer()
+    #expect(try await command.runningServers().map { $0.has(key: place.keys.firstID) } == [false])
+    await with.showServer()
+    let seen = try await command.runningServers()
+    #expect(seen.count == 2 && seen.filter { $0.has(key: place.keys.firstID) }.count == 1)
+    let stranger = try SealKeyTests.newKeys().firstID
+    #expect(!seen.contains { $0.has(key: stranger) })
+    // A command is not a server.
+    _ = try await place.seal()
+    #expect(try await command.runningServers().count == 2)
+    try without.close()
+    try with.close()
+  }
+
   @Test func theFilesAndACopyHaveNothingInClear() async throws {
     let place = try await Place(.sqlite)
     // A key that was there before: its row is free since.

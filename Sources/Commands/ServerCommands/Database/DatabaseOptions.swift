@@ -27,6 +27,20 @@ struct DatabaseOptions: ParsableArguments {
     return database.map { ["--database", $0] } ?? []
   }
 
+  /// Whether it is the packaged service's.
+  ///
+  /// - Throws: if the unit's database is not known.
+  var isPackaged: Bool {
+    get throws(CommandProblem) {
+      guard PackagedDatabase.isHere, ServiceUnit.isThere else { return false }
+      if data == nil, database == nil { return true }
+      switch try PackagedDatabase.find() {
+      case .folder(let path): return data == path
+      case .postgreSQL(let url, _): return database == url
+      }
+    }
+  }
+
   /// The database of a service, if its form is this program's.
   func existing() throws -> any OperatorStore {
     switch try found() {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Glibc
+import HostSystem
 import IAMPASSServer
 
 extension DatabaseCommand {
@@ -9,8 +10,8 @@ extension DatabaseCommand {
       commandName: "seal", abstract: "Seal the service's own keys in the database by a key outside it.",
       discussion: """
         These are the keys that sign approval tokens and push messages, and the keys for apps' notification services. A \
-        missing file of keys is made. What the first key of the file has sealed stays as it is. A service that runs \
-        without the key refuses what needs one of these secrets: start it with the key first.
+        missing file of keys is made. What the first key of the file has sealed stays as it is. The packaged service is \
+        restarted if it does not have the key yet. While another server runs without the key, nothing is sealed.
         """)
 
     @OptionGroup var place: DatabaseOptions
@@ -22,15 +23,37 @@ extension DatabaseCommand {
     @Flag(help: "Only make the file, or add the new key: seal nothing yet.")
     var keyOnly = false
 
+    @Option(help: .hidden) var part: SealPart?
+
     func run() async throws {
       try await explaining {
-        // Root's file, before this process becomes another user.
-        let keys = try file().made(addingKey: newKey)
+        let file = try file()
+        if let part { return try await run(part, file.read()) }
+        // Root's file, before a process becomes another user.
+        let keys = try file.made(addingKey: newKey)
         guard !keyOnly else { return try Output.say("the key \(keys.firstID) is in \(keys.place)") }
-        let storage = try place.existing(by: keys)
-        let count = try await storage.sealSecrets(at: storage.now())
-        try await storage.erase(after: "sealed")
-        try Output.say(Self.text(count, keys))
+        let parts = SealParts(command: "seal", place: place, file: file)
+        try parts.prepareServers()
+        guard try parts.run(.database) else { return try await run(.database, keys) }
+        noteSealed(in: file)
+      }
+    }
+
+    /// Changes the database, or only looks at its servers.
+    private func run(_ part: SealPart, _ keys: SealKeys) async throws {
+      let storage = try place.existing(by: keys)
+      let without = try await storage.runningServers().filter { !$0.has(key: keys.firstID) }
+      guard without.isEmpty else { throw CommandProblem.serversWithoutKey(keys, without) }
+      guard part == .database else { return }
+      let count = try await storage.sealSecrets(at: storage.now())
+      try await storage.erase(after: "sealed")
+      try Output.say(Self.text(count, keys))
+    }
+
+    private func noteSealed(in file: SealKeyFile) {
+      do { try file.note(isSealed: true) } catch {
+        Notice.tell(
+          "\(file.path) does not say that the database is sealed, so that one in clear is served: \(error.explanation)")
       }
     }
 
@@ -45,7 +68,7 @@ extension DatabaseCommand {
       \(count == 0 ? "everything was sealed before" : "sealed \(count) \(count == 1 ? "secret" : "secrets")"): the key is \
       \(keys.firstID) in \(keys.place)
       keep a copy of that file away from the database: without it, neither the database nor a backup can be used
-      next: start the service with this key, as iampass-server(8) says under SEALED SECRETS
+      every server of this database needs that file when it starts: iampass-server(8) says how, under SEALED SECRETS
       """
     }
   }
@@ -53,18 +76,36 @@ extension DatabaseCommand {
   struct UnsealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "unseal", abstract: "Store the service's own keys in clear again.",
-      discussion: "The service may be running. Sealed backups still need the file of keys.")
+      discussion: """
+        The packaged service is restarted if it would refuse secrets in clear. While another such server runs, nothing is \
+        unsealed. Sealed backups still need the file of keys.
+        """)
 
     @OptionGroup var place: DatabaseOptions
     @OptionGroup var seal: SealOptions
 
+    @Option(help: .hidden) var part: SealPart?
+
     func run() async throws {
       try await explaining {
-        let storage = try place.existing(seal)
-        let count = try await storage.unsealSecrets(at: storage.now())
-        try Output.say(
-          count == 0 ? "nothing is sealed" : "stored \(count) \(count == 1 ? "secret" : "secrets") in clear")
+        if let part { return try await run(part, seal.keys()) }
+        guard let file = seal.file else { return try await run(.database, nil) }
+        do throws(FileError) { try file.note(isSealed: false) } catch {
+          throw CommandProblem.sealKeyFile(error)
+        }
+        let parts = SealParts(command: "unseal", place: place, file: file)
+        try parts.prepareServers()
+        if try !parts.run(.database) { try await run(.database, file.read()) }
       }
+    }
+
+    private func run(_ part: SealPart, _ keys: SealKeys?) async throws {
+      let storage = try place.existing(by: keys)
+      let refusing = try await storage.runningServers().filter(\.requiresSeal)
+      guard refusing.isEmpty else { throw CommandProblem.serversRefuseClear(refusing) }
+      guard part == .database else { return }
+      let count = try await storage.unsealSecrets(at: storage.now())
+      try Output.say(count == 0 ? "nothing is sealed" : "stored \(count) \(count == 1 ? "secret" : "secrets") in clear")
     }
   }
 }
@@ -77,5 +118,34 @@ extension OperatorStore {
         message: "the secrets are \(done), but the database's files may still have them in clear: \(error)",
         hint: "make room on its disk, wait for other programs that hold it, and run this again", exitCode: EX_TEMPFAIL)
     }
+  }
+}
+
+extension CommandProblem {
+  fileprivate static func serversWithoutKey(_ keys: SealKeys, _ servers: [RunningServer]) -> CommandProblem {
+    CommandProblem(
+      message: "nothing was sealed: \(text(servers, "runs", "run")) on this database without the key \(keys.firstID)",
+      hint: """
+        start each server with a copy of \(keys.place), by LoadCredential=\(SealKeyFile.credential):FILE in its unit or by \
+        --seal-key-file; then run: iampass-server database seal
+        """, exitCode: SealParts.serversNotReady)
+  }
+
+  fileprivate static func serversRefuseClear(_ servers: [RunningServer]) -> CommandProblem {
+    CommandProblem(
+      message: "nothing was unsealed: \(text(servers, "refuses", "refuse")) a database that is not sealed",
+      hint: """
+        take the line iampass-sealed-1 out of each server's file of keys (here it is out now), restart the servers, and run \
+        this again
+        """, exitCode: SealParts.serversNotReady)
+  }
+
+  /// - Parameters:
+  ///   - one: the verb for one server.
+  ///   - more: the verb for more.
+  private static func text(_ servers: [RunningServer], _ one: String, _ more: String) -> String {
+    let places = Set(servers.map(\.address)).subtracting([""]).sorted().joined(separator: ", ")
+    let all = servers.count == 1 ? "a server" : "\(servers.count) servers"
+    return "\(all)\(places.isEmpty ? "" : " (\(places))") \(servers.count == 1 ? one : more)"
   }
 }

@@ -203,8 +203,10 @@ struct Serve: AsyncParsableCommand {
     return (storage, isChecked)
   }
 
-  /// Refuses a database whose sealed secrets cannot be opened, before anything is changed in it.
+  /// Refuses a database whose sealed secrets cannot be opened, before anything is changed in it. A command that seals it
+  /// meanwhile sees this server, or this server sees the seal.
   private func check(_ storage: any OperatorStore, _ logger: Logger) async throws {
+    await storage.showServer()
     try await storage.checkSeals()
     guard storage.sealKeys != nil, try await !storage.isSealed() else { return }
     logger.warning(

@@ -41,13 +41,19 @@ struct SealKeyFile {
   /// Whether systemd made it, for this process.
   private(set) var isCredential = false
 
+  /// What the packaged unit has for a credential if there is no file.
+  private static let noKeys = "none"
+
   /// systemd's credential of this process; nil if it has none (systemd.exec(5)).
   static var ofSystemd: SealKeyFile? {
     guard let folder = getenv("CREDENTIALS_DIRECTORY").map({ String(cString: $0) }), folder.hasPrefix("/") else {
       return nil
     }
     let path = folder + "/" + credential
-    return access(path, F_OK) == 0 ? SealKeyFile(path: path, isCredential: true) : nil
+    guard access(path, F_OK) == 0 else { return nil }
+    let file = SealKeyFile(path: path, isCredential: true)
+    // One that cannot be read is told by the one who reads it.
+    return (try? file.bytes()) == Array(noKeys.utf8) ? nil : file
   }
 
   func read() throws(CommandProblem) -> SealKeys {
@@ -75,6 +81,14 @@ struct SealKeyFile {
     return try read()
   }
 
+  /// Has the file say that the database is sealed, or no longer. A credential stays as it is.
+  func note(isSealed: Bool) throws(FileError) {
+    guard !isCredential, let known = try knownBytes() else { return }
+    let noted = SealKeys.noted(isSealed: isSealed, in: Secret(bytes: known)).exposedBytes
+    guard noted != known else { return }
+    try put(noted, inPlaceOfOther: true)
+  }
+
   private func keys(in bytes: [UInt8]) throws(SealFault) -> SealKeys {
     try SealKeys(file: Secret(bytes: bytes), place: path)
   }
@@ -90,12 +104,21 @@ struct SealKeyFile {
   /// A new file has one key, and one that is there gets another line before the others. It is on the disk when this
   /// returns: a database that was sealed by a lost key is lost.
   private func add(to known: [UInt8]?) throws {
+    try put(
+      (known == nil ? Array(Self.head.utf8) : []) + SealKeys.newLine().exposedBytes + (known ?? []),
+      inPlaceOfOther: known != nil)
+  }
+
+  /// Writes the file. It goes on belonging to the user that it belongs to.
+  private func put(_ bytes: [UInt8], inPlaceOfOther: Bool) throws(FileError) {
     let new = try NewFile(for: path, mode: 0o600)
-    try new.write((known == nil ? Array(Self.head.utf8) : []) + SealKeys.newLine().exposedBytes + (known ?? []))
-    if known == nil {
-      guard try new.takeFreePlace(path) else { throw FileError(.system(EEXIST), path: path) }
-    } else {
+    try new.write(bytes)
+    if inPlaceOfOther {
+      var found = stat()
+      if lstat(path, &found) == 0, found.st_uid != geteuid() { try new.give(toUser: found.st_uid) }
       try new.takePlace()
+    } else {
+      guard try new.takeFreePlace(path) else { throw FileError(.system(EEXIST), path: path) }
     }
     try FolderFlush.flush(SecureFile.folder(of: path))
   }
@@ -133,7 +156,7 @@ extension CommandProblem {
     }
   }
 
-  fileprivate static func sealKeyFile(_ error: FileError) -> CommandProblem {
+  static func sealKeyFile(_ error: FileError) -> CommandProblem {
     CommandProblem(
       message: DisplayText.sanitized(error.explanation),
       hint: error.hint ?? "give the file with the keys of sealed secrets; iampass-server database seal makes it",

@@ -1,3 +1,4 @@
+import ArgumentParser
 import CommandSupport
 import Glibc
 import HostSystem
@@ -59,6 +60,9 @@ func explaining<Value>(_ work: () async throws -> Value) async throws -> Value {
     throw CommandProblem(fault)
   } catch let problem as CommandProblem {
     throw problem
+  } catch let code as ExitCode {
+    // A program that this one has started has said why.
+    throw code
   } catch {
     throw CommandProblem(unexpected: error)
   }

@@ -39,6 +39,37 @@ struct ServiceUnit {
     return done?.status == 0 ? done?.output : nil
   }
 
+  /// Whether systemd gives the service this file as its credential with the keys of sealed secrets.
+  func givesSealKeys(_ path: String) -> Bool {
+    let shown = Program.run([Self.systemctl, "cat", name], seconds: Self.patience)
+    return shown?.status == 0 && Self.sealKeys(in: shown?.output ?? "") == path
+  }
+
+  /// The path of that file; nil if the unit names none.
+  ///
+  /// - Parameter shown: the unit with its drop-ins, in the order in which they count.
+  static func sealKeys(in shown: String) -> String? {
+    var path: String?
+    for line in shown.split(separator: "\n") {
+      for (setting, isFile) in [("LoadCredential=", true), ("LoadCredentialEncrypted=", false)] {
+        if line == setting { path = nil }
+        let begin = "\(setting)\(SealKeyFile.credential)"
+        guard line.hasPrefix(begin) else { continue }
+        let rest = line.dropFirst(begin.count)
+        if rest.isEmpty { path = nil }
+        if rest.hasPrefix(":") { path = isFile ? String(rest.dropFirst()) : nil }
+      }
+    }
+    return path
+  }
+
+  /// Starts the service with the credentials that its unit gives it now. systemd waits until it serves, unless an
+  /// administrator's unit is of another type.
+  func restart() throws(CommandProblem) {
+    let wait = SetupWait("until the service is restarted", seconds: Self.patience, heedsSignals: false)
+    try does("restart", wait)
+  }
+
   /// Makes the running service load renewed files. Connections go on.
   ///
   /// - Returns: false if it does not run.

@@ -15,6 +15,8 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
     case changed
     /// The value is in clear, in a database that is sealed. `subject`: what it is.
     case clear
+    /// Nothing in the database is sealed, although the file of keys says so.
+    case unsealed
   }
 
   public let code: Code
@@ -39,6 +41,7 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
     case .otherKey: "secrets in the database are sealed by the key \(subject), which \(place) does not have"
     case .changed: "\(subject) in the database is not as it was sealed"
     case .clear: "\(subject) is in clear, in a database whose secrets are sealed"
+    case .unsealed: "secrets in the database are in clear, but \(place) says that they are sealed"
     }
   }
 
@@ -50,7 +53,8 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
       "give the file with this key: --seal-key-file, or the credential seal-keys of the unit; iampass-server(8)"
     case .otherKey: "add the line of this key to the file, from a copy of the file that sealed the database"
     case .changed: "put the last backup in the database's place"
-    case .clear: "find out who wrote it; iampass-server database unseal, and then database seal, take it as it is"
+    case .clear, .unsealed:
+      "find out who wrote it; iampass-server database unseal, and then database seal, take it as it is"
     }
   }
 }

@@ -4,10 +4,12 @@ import IAMPASSProtocol
 /// The keys, outside the database, that seal secrets in it by AES-256-GCM. There is at least one.
 ///
 /// Whoever reads the database or a copy of it has no use of sealed secrets. Nobody is kept from changing the database:
-/// a sealed value only cannot be moved to another place.
+/// a sealed value only cannot be moved to another place, and one in clear is refused if the file says that all is sealed.
 public struct SealKeys: Sendable {
   static let keyLength = 32
   private static let lineBegin = "iampass-seal-key-1 "
+  /// The line by which the file says that the database is sealed.
+  private static let sealedLine = "iampass-sealed-1"
 
   struct Key: Sendable {
     /// The beginning of a digest over the key.
@@ -26,15 +28,23 @@ public struct SealKeys: Sendable {
   private let keys: [Key]
   /// The file or credential that they were read from, for messages.
   public let place: String
+  /// Whether the file says that the database is sealed. One in clear is then refused: somebody else has written it.
+  public let requiresSeal: Bool
 
   /// - Parameters:
-  ///   - file: one key on each line. Empty lines, and those that begin with `#`, do not count.
+  ///   - file: one key on each line, and perhaps ``noted(isSealed:in:)``. Empty lines, and those that begin with `#`, do
+  ///     not count.
   ///   - place: the file's path.
   /// - Throws: ``SealFault``, if a line is anything else.
   public init(file: Secret, place: String) throws(SealFault) {
     var keys: [Key] = []
+    var requiresSeal = false
     let lines = file.exposedValue.split(separator: "\n", omittingEmptySubsequences: false)
     for (number, line) in lines.enumerated() where !line.isEmpty && !line.hasPrefix("#") {
+      guard line != Self.sealedLine else {
+        requiresSeal = true
+        continue
+      }
       guard line.hasPrefix(Self.lineBegin), let bytes = Base64.decode(String(line.dropFirst(Self.lineBegin.count))),
         bytes.count == Self.keyLength
       else { throw SealFault(.badLine, "\(number + 1)", place: place) }
@@ -47,6 +57,15 @@ public struct SealKeys: Sendable {
     guard !keys.isEmpty else { throw SealFault(.noKeyInFile, place: place) }
     self.keys = keys
     self.place = place
+    self.requiresSeal = requiresSeal
+  }
+
+  /// The file that says whether the database is sealed.
+  public static func noted(isSealed: Bool, in file: Secret) -> Secret {
+    let lines = file.exposedValue.split(separator: "\n", omittingEmptySubsequences: false)
+    let others = lines.filter { $0 != sealedLine }.joined(separator: "\n")
+    guard isSealed else { return Secret(others) }
+    return Secret(others + (others.isEmpty || others.hasSuffix("\n") ? "" : "\n") + sealedLine + "\n")
   }
 
   /// A line with a new key, for the file.
@@ -56,6 +75,9 @@ public struct SealKeys: Sendable {
 
   /// The id of the key that seals a database.
   public var firstID: String { keys[0].id }
+
+  /// The ids of all keys.
+  var ids: [String] { keys.map(\.id) }
 
   func key(_ id: String) -> Key? { keys.first { $0.id == id } }
 

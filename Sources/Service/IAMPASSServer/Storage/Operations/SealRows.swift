@@ -25,16 +25,22 @@ struct Seals: Sendable {
 
   /// Why secrets with this mark cannot be used here; nil if they can.
   func problem(_ mark: SealMark) -> SealFault? {
-    guard let id = mark.keyID else { return nil }
+    guard let id = mark.keyID else {
+      return keys.flatMap { $0.requiresSeal ? SealFault(.unsealed, place: $0.place) : nil }
+    }
     guard let keys else { return SealFault(.noKey, id) }
     return keys.key(id) == nil ? SealFault(.otherKey, id, place: keys.place) : nil
   }
 
-  /// A stored secret. In a sealed database, one in clear is refused: whoever can only write there could otherwise put
-  /// a known one in its place.
+  /// A stored secret. In a sealed database, one in clear is refused.
+  ///
+  /// Whoever can write to the database could put one that they know in its place. If the push key is in clear, too, the
+  /// database counts as unsealed: only keys from a file that says "sealed" then refuse all of it.
   func open(_ stored: String, at place: SealedPlace, in db: some StorageTransaction) throws -> Secret {
     guard SealedText.isSealed(stored) else {
-      guard try place == .pushKey || SealMark.stored(in: db).keyID == nil else { throw SealFault(.clear, place.told) }
+      let mark = try place == .pushKey ? SealMark(keyID: nil) : SealMark.stored(in: db)
+      guard mark.keyID == nil else { throw SealFault(.clear, place.told) }
+      if let problem = problem(mark) { throw problem }
       return Secret(stored)
     }
     guard let sealed = SealedText(stored) else { throw SealFault(.changed, place.told) }

@@ -30,6 +30,8 @@ final class PostgreSQLChangeListener: ChangeListener {
   private let lease: PostgreSQLHousekeeperLease
   private let slot = Slot()
   private let isHousekeeper = Atomic(false)
+  /// This server as it shows itself; nil for a command.
+  private let shown = Mutex<RunningServer?>(nil)
   private let thread = NIOThreadPool(numberOfThreads: 1)
 
   init(_ pool: PostgreSQLPool, _ time: PostgreSQLTime, _ lease: PostgreSQLHousekeeperLease) {
@@ -52,6 +54,16 @@ final class PostgreSQLChangeListener: ChangeListener {
         slot.subscription = nil
         throw error
       }
+    }
+  }
+
+  /// Shows commands this server, as long as a connection lives that listens. The first one is made here. If that fails,
+  /// ``events()`` makes it.
+  func show(_ server: RunningServer) async {
+    shown.withLock { $0 = server }
+    thread.start()
+    try? await thread.runIfActive { [self] in
+      if slot.subscription == nil { slot.subscription = try begin() }
     }
   }
 
@@ -80,6 +92,7 @@ final class PostgreSQLChangeListener: ChangeListener {
     try connection.run([
       PostgreSQLCall("DO $$ BEGIN EXECUTE format('LISTEN %I', change_channel(current_schema())); END $$")
     ])
+    if let server = shown.withLock({ $0 }) { try PostgreSQLServers.show(server, by: connection) }
     let counter = try Self.counter(connection)
     try PostgreSQLSchema.refuseNewer(connection)
     var hasLock = false

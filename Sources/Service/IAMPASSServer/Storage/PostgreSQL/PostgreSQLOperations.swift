@@ -54,6 +54,12 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     ] { _ = try await commitAlone(.writing, call) }
   }
 
+  public func showServer() async { await listener.show(RunningServer(with: sealKeys)) }
+
+  public func runningServers() async throws -> [RunningServer] {
+    try await readOnce { try PostgreSQLServers.all(in: $0) }
+  }
+
   /// Settings of the server that break a commit's promise. They cannot be changed for one connection.
   public func problems() async throws -> [String] {
     try await read { db in

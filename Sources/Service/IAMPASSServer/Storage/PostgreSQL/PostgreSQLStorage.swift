@@ -28,7 +28,8 @@ public struct PostgreSQLStorage: Sendable {
   let nonceUses: NonceUseQueue
   let sessionKeys = KnownSessionKeys()
   /// News of other servers.
-  let changeListener: (any ChangeListener)?
+  var changeListener: (any ChangeListener)? { listener }
+  let listener: PostgreSQLChangeListener
   private let lease: PostgreSQLHousekeeperLease
   /// The keys of the database's sealed secrets.
   public var sealKeys: SealKeys?
@@ -69,7 +70,7 @@ public struct PostgreSQLStorage: Sendable {
       nonceUses = NonceUseQueue(
         greatestTurns: PostgreSQLPool.nonceUseTurns, patience: patience, queue: load[.nonce])
       lease = try PostgreSQLHousekeeperLease()
-      changeListener = PostgreSQLChangeListener(pool, time, lease)
+      listener = PostgreSQLChangeListener(pool, time, lease)
       let (stored, mark, changes) = try pool.lend { connection in
         try pool.lend { try connection.requireOwnSession(beside: $0) }
         let mark = try MoveMark.stored(in: connection)

@@ -28,6 +28,13 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     }
   }
 
+  public func showServer() async { ServingFile.leave(RunningServer(with: sealKeys), in: folder) }
+
+  public func runningServers() async throws -> [RunningServer] { ServingFile.servers(in: folder) }
+
+  /// The data folder.
+  private var folder: String { String(pool.path.dropLast(SQLiteStorage.fileName.utf8.count + 1)) }
+
   /// See ``checkWhole()``.
   public func problems() async throws -> [String] {
     try checkWhole()

@@ -1,0 +1,38 @@
+/// A server that runs on a database, as it shows itself to commands: which keys of sealed secrets it has.
+public struct RunningServer: Sendable, Equatable {
+  /// What every server shows.
+  static let mark: Int64 = 0
+  /// What a server shows that refuses a database whose secrets are in clear.
+  private static let refusalMark: Int64 = 1
+
+  /// Numbers of 31 bits: PostgreSQL has them as advisory locks.
+  let marks: Set<Int64>
+  /// The address that it comes from; empty on the database's own machine, or if it is not known.
+  public let address: String
+
+  init(marks: Set<Int64>, address: String = "") {
+    self.marks = marks
+    self.address = address
+  }
+
+  /// What a server with these keys shows.
+  init(with keys: SealKeys?) {
+    var marks: Set = [Self.mark]
+    if let keys {
+      marks.formUnion(keys.ids.map(Self.mark(ofKey:)))
+      if keys.requiresSeal { marks.insert(Self.refusalMark) }
+    }
+    self.init(marks: marks)
+  }
+
+  /// Whether it can use secrets that are sealed by this key.
+  public func has(key id: String) -> Bool { marks.contains(Self.mark(ofKey: id)) }
+
+  /// Whether it would refuse the database if that was unsealed.
+  public var requiresSeal: Bool { marks.contains(Self.refusalMark) }
+
+  /// Never one of the other marks.
+  private static func mark(ofKey id: String) -> Int64 {
+    Int64(id.prefix(8), radix: 16).map { $0 & 0x7FFF_FFFF | 2 } ?? refusalMark
+  }
+}

@@ -1,0 +1,128 @@
+"""Root seals the packaged service's database: its unit gets the key first. systemd's command is a script here."""
+
+import os
+import pathlib
+import subprocess
+import unittest
+
+from Support.Service import ports
+from Support.Service.server import TEMPORARY, UNAVAILABLE
+from Support.Service.world import PATIENCE, program
+from test_sealed import CLEAR, SealedWorld
+from test_usual_place import INSIDE
+
+UNIT = """[Service]
+LoadCredential=seal-keys:{file}
+SetCredential=seal-keys:none
+"""
+
+#: It starts the service with the credential that the unit gives it, and says that it is up once it serves.
+SYSTEMCTL = """#!/bin/sh
+cd {folder} || exit 1
+echo "$1" >> calls
+runs() {{ [ -e pid ] && kill -0 "$(cat pid)" 2> /dev/null && ! grep -q '^State:.Z' "/proc/$(cat pid)/status"; }}
+case $1 in
+  show) echo 'ExecStart={{ path=/x ; argv[]=/usr/bin/iampass-server serve --data {folder}/data ; ignore_errors=no ; }}' ;;
+  cat) cat unit ;;
+  is-active) if runs; then echo active; else echo inactive; exit 3; fi ;;
+  restart|stop)
+    [ ! -e fails ] || exit 1
+    if runs; then kill "$(cat pid)"; while runs; do sleep 0.05; done; fi
+    [ "$1" = restart ] || exit 0
+    mkdir -p credentials
+    rm -f credentials/seal-keys
+    if grep -q LoadCredential unit && [ -e seal-keys ]; then install -m 400 seal-keys credentials; else printf none > credentials/seal-keys; fi
+    chmod 400 credentials/seal-keys
+    CREDENTIALS_DIRECTORY={folder}/credentials setsid {server} serve --data {folder}/data --listen 127.0.0.1:{port} \\
+      --tls-cert {certificate} --tls-key {key} > log 2>&1 < /dev/null &
+    echo $! > pid
+    until grep -q 'listening on https' log; do runs || exit 1; sleep 0.05; done ;;
+esac
+"""
+
+
+class Unit(unittest.TestCase):
+    def setUp(self):
+        self.world = world = SealedWorld()
+        self.addCleanup(world.close)
+        world.serve_alone()
+        world.begin()
+        world.server.stop()
+        port = ports.take()
+        self.script = world.path("systemctl")
+        with open(self.script, "w") as file:
+            file.write(SYSTEMCTL.format(
+                folder=world.folder, server=program("iampass-server"), port=port, certificate=world.certificate,
+                key=world.key))  # fmt: skip
+        os.chmod(self.script, 0o755)
+        self.put("unit", UNIT.format(file=world.file))
+        self.addCleanup(subprocess.run, [self.script, "stop"], timeout=PATIENCE)
+        subprocess.run([self.script, "restart"], check=True, timeout=PATIENCE)
+        world.address = f"https://127.0.0.1:{port}"
+        self.assertEqual(world.published(), [world.kid])
+        self.put("calls")
+
+    def put(self, name, text=""):
+        with open(self.world.path(name), "w") as file:
+            file.write(text)
+
+    def restarts(self):
+        with open(self.world.path("calls")) as file:
+            return file.read().split().count("restart")
+
+    def command(self, *words):
+        there = ["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "", self.script]
+        return subprocess.run(
+            [*there, program("iampass-server"), "database", *words, "--seal-key-file", self.world.file],
+            capture_output=True, text=True, timeout=PATIENCE)
+
+    def is_clear(self):
+        """A service that runs may have the secrets in its log alone."""
+        return any(CLEAR in path.read_bytes() for path in pathlib.Path(self.world.path("data")).glob("iampass.sqlite*"))
+
+    def test_the_unit_gets_the_key_before_anything_is_sealed(self):
+        world = self.world
+        done = self.command("seal")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(done.stderr, f"iampass-server: restarting iampass-server, which has to read {world.file} again\n")
+        self.assertRegex(done.stdout, "^sealed 3 secrets: ")
+        self.assertEqual((self.restarts(), self.is_clear()), (1, False))
+        self.assertEqual(world.published(), [world.kid])
+        self.assertTrue(world.file_says_sealed())
+        # The service has the key.
+        done = self.command("seal")
+        self.assertRegex(done.stdout, "^everything was sealed before: ", done.stderr)
+        self.assertEqual(self.restarts(), 1)
+        [old] = world.lines_of_keys()
+        done = self.command("seal", "--new-key")
+        self.assertRegex(done.stdout, "^sealed 3 secrets: ", done.stderr)
+        self.assertEqual((self.restarts(), world.lines_of_keys()[1]), (2, old))
+        self.assertEqual(world.published(), [world.kid])
+        done = self.command("unseal")
+        self.assertEqual(done.stdout, "stored 3 secrets in clear\n", done.stderr)
+        self.assertEqual(self.restarts(), 3)
+        self.assertEqual(world.published(), [world.kid])
+        self.assertFalse(world.file_says_sealed())
+
+    def test_a_unit_without_the_credential_is_not_restarted(self):
+        self.put("unit", "[Service]\n")
+        done = self.command("seal")
+        self.assertEqual(done.returncode, TEMPORARY, done.stderr)
+        self.assertIn("nothing was sealed: a server runs on this database without the key", done.stderr)
+        self.assertIn("LoadCredential=seal-keys:FILE", done.stderr)
+        self.assertEqual((self.restarts(), self.is_clear()), (0, True))
+        self.assertEqual(self.world.published(), [self.world.kid])
+
+    def test_a_unit_that_does_not_start_leaves_the_database_as_it_was(self):
+        self.put("fails")
+        done = self.command("seal")
+        self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
+        self.assertIn("systemctl restart iampass-server failed", done.stderr)
+        self.assertTrue(self.is_clear())
+        self.assertFalse(self.world.file_says_sealed())
+        self.assertEqual(self.world.published(), [self.world.kid])
+        os.unlink(self.world.path("fails"))
+
+
+if __name__ == "__main__":
+    unittest.main()
