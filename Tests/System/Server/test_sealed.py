@@ -187,6 +187,32 @@ class Sealed(unittest.TestCase):
         world.start_server(*words)
         self.assertEqual(world.published(), [world.kid])
 
+    def test_a_lost_key_is_given_up_once_it_is_said(self):
+        world = self.world
+        world.seal_with_the_service()
+        lost = world.file
+        world.file = world.path("new-keys")
+        words = ("database", "seal", "--give-up-lost-key", "--seal-key-file", world.file)
+        done = world.server_command(*words, stdin=subprocess.DEVNULL)
+        self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done.stderr)
+        self.assertIn("nothing was given up", done.stderr)
+        self.assertFalse(os.path.exists(world.file))
+        done = world.server_command(*words, "--yes")
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn("a server that runs has the key", done.stderr)
+        self.assertEqual(world.published(), [world.kid])
+        world.server.stop()
+        same = ("database", "seal", "--give-up-lost-key", "--yes", "--seal-key-file", lost)
+        self.refused(DATA, "nothing was given up", *same)
+        said = world.does(*words, "--yes")
+        self.assertRegex(said, r"^gave up the key [0-9a-f]{16}: the key is now [0-9a-f]{16} in ")
+        self.assertIn("removed the key for notifications of office: apple\n", said)
+        self.assertTrue(world.file_says_sealed())
+        world.start_server("--seal-key-file", world.file)
+        [kid] = world.published()
+        self.assertNotEqual(kid, world.kid)
+        self.assertEqual(world.does("database", "check", "--seal-key-file", world.file), "no problem found\n")
+        self.assertIn("  lost key given up  reason=", world.does("audit"))
 
     def test_another_key_a_changed_value_and_a_file_for_others_are_refused(self):
         world = self.world

@@ -193,6 +193,28 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func aLostKeyIsGivenUp(_ engine: StorageEngine) async throws {
+    let place = try await Place(engine)
+    let other = try SealKeyTests.newKeys()
+    let (service, operators) = try place.opened(other)
+    // Nothing is lost in a database in clear, or if the key is there.
+    #expect(try await operators.giveUpLostKey(at: place.room.now) == nil)
+    _ = try await place.seal()
+    let sealed = try await place.stored()
+    #expect(try await place.opened(place.keys).operators.giveUpLostKey(at: place.room.now) == nil)
+    #expect(try await place.stored() == sealed)
+    let known = try await place.opened(place.keys).service.signingKeys(at: place.room.now).map(\.id)
+    let lost = try #require(await operators.giveUpLostKey(at: place.room.now))
+    #expect(lost.id == place.keys.firstID && lost.notifications.count == 1)
+    #expect(try await place.room.events().last == "lost key given up")
+    #expect(try await place.stored().allSatisfy { SealedText($0)?.keyID == other.firstID })
+    #expect(try await Set(service.signingKeys(at: place.room.now).map(\.id)).isDisjoint(with: known))
+    _ = try await service.pushToken()
+    #expect(try await place.faults(other) == ["done"])
+    #expect(try await operators.giveUpLostKey(at: place.room.now) == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func aServerShowsCommandsWhichKeysItHas(_ engine: StorageEngine) async throws {
     let place = try await Place(engine)
     let command = try place.opened(nil).operators

@@ -23,11 +23,24 @@ extension DatabaseCommand {
     @Flag(help: "Only make the file, or add the new key: seal nothing yet.")
     var keyOnly = false
 
+    @Flag(help: "Give up what a lost key has sealed, and begin with new keys. The service must be stopped.")
+    var giveUpLostKey = false
+
+    @Flag(help: "Do not ask before a lost key is given up.")
+    var yes = false
+
     @Option(help: .hidden) var part: SealPart?
+
+    func validate() throws {
+      guard !giveUpLostKey || !newKey && !keyOnly else {
+        throw ValidationError("--give-up-lost-key goes alone: it makes a new key if the file has none")
+      }
+    }
 
     func run() async throws {
       try await explaining {
         let file = try file()
+        if giveUpLostKey, part == nil { return try await giveUp(by: file) }
         if let part { return try await run(part, file.read()) }
         // Root's file, before a process becomes another user.
         let keys = try file.made(addingKey: newKey)
@@ -42,6 +55,7 @@ extension DatabaseCommand {
     /// Changes the database, or only looks at its servers.
     private func run(_ part: SealPart, _ keys: SealKeys) async throws {
       let storage = try place.existing(by: keys)
+      if part == .loss { return try await giveUp(by: keys, in: storage) }
       let without = try await storage.runningServers().filter { !$0.has(key: keys.firstID) }
       guard without.isEmpty else { throw CommandProblem.serversWithoutKey(keys, without) }
       guard part == .database else { return }
@@ -49,6 +63,39 @@ extension DatabaseCommand {
       try await storage.erase(after: "sealed")
       try Output.say(Self.text(count, keys))
     }
+
+    private func giveUp(by file: SealKeyFile) async throws {
+      if !yes {
+        guard let questions = SetupQuestions(isAsked: true) else { throw CommandProblem.lossNotConfirmed }
+        for line in Self.losses { Terminal.say(line) }
+        guard try questions.agrees("Give up the lost key?") else { throw CommandProblem.lossNotConfirmed }
+      }
+      let keys = try file.made(addingKey: false)
+      let parts = SealParts(command: "seal", place: place, file: file)
+      if try !parts.run(.loss) { try await run(.loss, keys) }
+      noteSealed(in: file)
+    }
+
+    private func giveUp(by keys: SealKeys, in storage: any OperatorStore) async throws {
+      let servers = try await storage.runningServers()
+      if let lost = try await storage.sealingKeyID(), servers.contains(where: { $0.has(key: lost) }) {
+        throw CommandProblem.keyNotLost(lost)
+      }
+      guard servers.isEmpty else { throw CommandProblem.serversRun }
+      guard let lost = try await storage.giveUpLostKey(at: storage.now()) else {
+        throw CommandProblem.nothingLost(keys)
+      }
+      try await storage.erase(after: "given up")
+      try Output.say(["gave up the key \(lost.id): the key is now \(keys.firstID) in \(keys.place)"] + Self.losses)
+      try Output.say(lost.notifications.map { "removed the key for notifications of \($0)" })
+      try Output.say("next: start the service; give the keys for notifications with application notifications")
+    }
+
+    private static let losses = [
+      "approval tokens that were signed before cannot be verified any more: programs load the new key by themselves",
+      "browsers' subscriptions end: each phone's user opens the page and turns notifications on again",
+      "apps do not ring until the keys for Apple's and Google's services are given again",
+    ]
 
     private func noteSealed(in file: SealKeyFile) {
       do { try file.note(isSealed: true) } catch {
@@ -129,6 +176,26 @@ extension CommandProblem {
         start each server with a copy of \(keys.place), by LoadCredential=\(SealKeyFile.credential):FILE in its unit or by \
         --seal-key-file; then run: iampass-server database seal
         """, exitCode: SealParts.serversNotReady)
+  }
+
+  fileprivate static let lossNotConfirmed = CommandProblem(
+    message: "nothing was given up", hint: "answer with y at a terminal, or give --yes", exitCode: EX_USAGE)
+
+  fileprivate static func keyNotLost(_ id: String) -> CommandProblem {
+    CommandProblem(
+      message: "nothing was given up: a server that runs has the key \(id)",
+      hint: "copy the file of keys from there: --seal-key-file, or \(SealParts.usualCredential)",
+      exitCode: EX_CONFIG)
+  }
+
+  fileprivate static let serversRun = CommandProblem(
+    message: "nothing was given up: a server runs on this database",
+    hint: "stop each server, as by systemctl stop iampass-server, and run this again", exitCode: EX_TEMPFAIL)
+
+  fileprivate static func nothingLost(_ keys: SealKeys) -> CommandProblem {
+    CommandProblem(
+      message: "nothing was given up: \(keys.place) has the key of this database, or nothing is sealed",
+      hint: "iampass-server database check", exitCode: EX_DATAERR)
   }
 
   fileprivate static func serversRefuseClear(_ servers: [RunningServer]) -> CommandProblem {

@@ -10,12 +10,16 @@ enum SealPart: String, ExpressibleByArgument {
   case servers
   /// Changes the database.
   case database
+  /// Changes the database, whose key is lost.
+  case loss
 }
 
 /// What root does around the database when it seals or unseals one.
 struct SealParts {
   /// The exit code of a part if a server is not ready.
   static let serversNotReady = EX_TEMPFAIL
+  /// Where systemd keeps the packaged service's credential while it runs.
+  static let usualCredential = "/run/credentials/iampass-server.service/seal-keys"
   /// How long a restarted server may take until it shows itself, in milliseconds. One of before may still be seen.
   private static let restartTime: Int64 = 5_000
   /// The longest time for rewriting a large database, in milliseconds.

@@ -1,3 +1,10 @@
+/// A lost key of sealed secrets, after ``OperatorStore/giveUpLostKey(at:)``.
+public struct GivenUpKey: Sendable, Equatable {
+  public let id: String
+  /// `APPLICATION: SERVICE` of each key for a notification service that is gone.
+  public let notifications: [String]
+}
+
 /// A server that runs on a database, as it shows itself to commands: which keys of sealed secrets it has.
 public struct RunningServer: Sendable, Equatable {
   /// What every server shows.

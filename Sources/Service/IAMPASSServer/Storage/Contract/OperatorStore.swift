@@ -127,6 +127,16 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// - Returns: how many were sealed.
   func unsealSecrets(at now: UnixTime) async throws -> Int
 
+  /// Gives up what a lost key has sealed, in one transaction, and goes on by the first of ``sealKeys``: with a new push
+  /// key, without browsers' subscriptions to the old one, without keys for notification services, and without signing
+  /// keys, of which the next token needs a new one. Throws ``SealFault``.
+  ///
+  /// - Returns: nil if nothing was changed, because nothing is sealed, or because its key is not lost.
+  func giveUpLostKey(at now: UnixTime) async throws -> GivenUpKey?
+
+  /// The key that has sealed the database; nil if nothing is sealed.
+  func sealingKeyID() async throws -> String?
+
   /// Removes what overwritten secrets have left in the database's own files, as far as the engine can. Writers may wait.
   func eraseOverwritten() async throws
 

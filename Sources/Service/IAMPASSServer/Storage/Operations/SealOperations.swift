@@ -7,7 +7,30 @@ extension StorageEngine {
     }
   }
 
-  public func isSealed() async throws -> Bool { try await readOnce { try SealMark.stored(in: $0).keyID != nil } }
+  public func isSealed() async throws -> Bool { try await sealingKeyID() != nil }
+
+  public func sealingKeyID() async throws -> String? { try await readOnce { try SealMark.stored(in: $0).keyID } }
+
+  public func giveUpLostKey(at now: UnixTime) async throws -> GivenUpKey? {
+    guard let keys = sealKeys else { throw SealFault(.noKey) }
+    return try await write { db in
+      guard let lost = try SealMark.stored(in: db).keyID, keys.key(lost) == nil else { return nil }
+      let removed = try db.change("DELETE FROM notification_service RETURNING application, service")
+      let notifications = try removed.map { row -> String in
+        let application: String = try row.get("application")
+        let name = try db.text("SELECT name FROM application WHERE id = $1", application)
+        return "\(name ?? application): \(try row.get("service") as String)"
+      }
+      try db.execute("DELETE FROM signing_key")
+      try db.execute("DELETE FROM push_subscription")
+      let push = try keys.seal(PushTargets.newKey(), at: .pushKey, by: keys.firstID)
+      try db.execute("UPDATE push_key SET private_key = $1", push)
+      try db.execute(
+        "INSERT INTO audit (at, event, reason) VALUES ($1, $2, $3)", now.milliseconds, "lost key given up",
+        "key=\(lost), new=\(keys.firstID)")
+      return GivenUpKey(id: lost, notifications: notifications.sorted())
+    }
+  }
 
   public func sealSecrets(at now: UnixTime) async throws -> Int {
     guard let keys = sealKeys else { throw SealFault(.noKey) }
