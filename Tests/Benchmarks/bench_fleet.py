@@ -85,6 +85,8 @@ class Fleet:
         self.world, self.report = world, report
         self.service = Service(world)
         self.computers = []
+        #: Requests that were answered 503, since the service had too much to do.
+        self.shed = 0
 
     def command(self, *words):
         return run(program("iampass-server"), *words, "--data", self.world.path("data"))
@@ -159,10 +161,14 @@ class Fleet:
         await asyncio.sleep(2)
 
     async def held_again(self):
-        """Those whose time was over ask again, as the helper does."""
+        """Those whose time was over ask again, as the helper does, and those that the service had no time for."""
         for place, held in enumerate(self.held):
             if held.done():
-                self.computers[place].version = json.loads(held.result()[1])["version"]
+                reply = json.loads(held.result()[1])
+                if reply.get("reason") == "STORAGE_UNAVAILABLE":
+                    self.shed += 1
+                else:
+                    self.computers[place].version = reply["version"]
                 self.held[place] = self.computers[place].ask(wait=55)
         await asyncio.sleep(1)
 
@@ -192,6 +198,7 @@ class Fleet:
         self.report.add("a user added: until a computer has it", times, "ms", LONGEST_CHANGE)
         self.report.add("the same, 99 of 100 computers", [sorted(times)[int(len(times) * 0.99)]], "ms", LONGEST_CHANGE)
         self.report.add("a change's size", [max(sizes)], "KiB", MOST_CHANGE)
+        self.report.add("of the computers that asked at once, asked again after 503", [self.shed], "")
         refused = [status for computer in self.computers for status in computer.streams.refused]
-        if refused:
+        if len(refused) > self.shed:
             raise SystemExit(f"bench: {len(refused)} requests were refused: {refused[:5]}")
