@@ -12,7 +12,7 @@ import unittest
 from Support.Service import app_keys, ports
 from Support.Service.never import assert_hidden
 from Support.Service.postgresql import AS_POSTGRES, PostgreSQL
-from Support.Service.server import CONFIG, DATA, NO_INPUT, TEMPORARY, USAGE, ServerWorld, until
+from Support.Service.server import CONFIG, DATA, IO, NO_INPUT, TEMPORARY, USAGE, ServerWorld, until
 from Support.Service.world import PATIENCE, program
 
 #: How each private key in clear begins, whatever its kind.
@@ -186,6 +186,14 @@ class Sealed(unittest.TestCase):
         self.assertTrue(world.file_says_sealed())
         world.start_server(*words)
         self.assertEqual(world.published(), [world.kid])
+
+    def test_what_cannot_be_read_may_be_of_a_server(self):
+        world = self.world
+        world.server.stop()
+        os.symlink("nowhere", world.path("data", "serving-unknown"))
+        self.refused(IO, "serving-unknown", "database", "seal", "--seal-key-file", world.file)
+        os.unlink(world.path("data", "serving-unknown"))
+        self.assertIn(CLEAR, self.files())
 
     def test_a_lost_key_is_given_up_once_it_is_said(self):
         world = self.world

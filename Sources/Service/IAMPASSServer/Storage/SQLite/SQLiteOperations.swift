@@ -30,7 +30,7 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
 
   public func showServer() async { ServingFile.leave(RunningServer(with: sealKeys), in: folder) }
 
-  public func runningServers() async throws -> [RunningServer] { ServingFile.servers(in: folder) }
+  public func runningServers() async throws -> [RunningServer] { try ServingFile.servers(in: folder) }
 
   /// The data folder.
   private var folder: String { String(pool.path.dropLast(SQLiteStorage.fileName.utf8.count + 1)) }

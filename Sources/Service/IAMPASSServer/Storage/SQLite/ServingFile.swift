@@ -28,9 +28,10 @@ enum ServingFile {
     }
   }
 
-  static func servers(in folder: String) -> [RunningServer] {
-    names(in: folder).compactMap { name in
-      guard let descriptor = heldFile(folder + "/" + name) else { return nil }
+  /// - Throws: ``StorageError`` for whatever cannot be read. It could be of a server that lacks a key.
+  static func servers(in folder: String) throws -> [RunningServer] {
+    try names(in: folder).compactMap { name in
+      guard let descriptor = try heldFile(folder + "/" + name) else { return nil }
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: greatestSize)
       let count = read(descriptor, &bytes, bytes.count)
@@ -41,36 +42,53 @@ enum ServingFile {
 
   /// Removes the files of servers that have ended.
   private static func removeOld(in folder: String) {
-    for name in names(in: folder) {
-      guard let descriptor = heldFile(folder + "/" + name) else {
-        unlink(folder + "/" + name)
+    for name in (try? names(in: folder)) ?? [] {
+      let path = folder + "/" + name
+      do {
+        if let descriptor = try heldFile(path) { close(descriptor) } else { unlink(path) }
+      } catch {
+        // It may be a server's.
         continue
       }
-      close(descriptor)
     }
   }
 
-  private static func names(in folder: String) -> [String] {
-    guard let entries = opendir(folder) else { return [] }
+  private static func names(in folder: String) throws -> [String] {
+    guard let entries = opendir(folder) else { throw unreadable(folder) }
     defer { closedir(entries) }
     var names: [String] = []
-    while let entry = readdir(entries) {
+    while true {
+      errno = 0
+      guard let entry = readdir(entries) else { break }
       // SAFETY: readdir ends d_name with a zero; the entry lives until the next call.
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
       if name.hasPrefix(begin), !name.hasSuffix(partialEnd) { names.append(name) }
     }
+    guard errno == 0 else { throw unreadable(folder) }
     return names
   }
 
   /// The open file, if a server holds it.
-  private static func heldFile(_ path: String) -> Int32? {
+  private static func heldFile(_ path: String) throws -> Int32? {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard descriptor >= 0 else { return nil }
+    guard descriptor >= 0 else {
+      // A server that starts removes the files of those that have ended.
+      guard errno == ENOENT else { throw unreadable(path) }
+      return nil
+    }
     // A shared lock: two commands that look at once do not take each other for a server.
-    if flock(descriptor, LOCK_SH | LOCK_NB) != 0, errno == EWOULDBLOCK { return descriptor }
+    if flock(descriptor, LOCK_SH | LOCK_NB) != 0 {
+      if errno == EWOULDBLOCK { return descriptor }
+      defer { close(descriptor) }
+      throw unreadable(path)
+    }
     close(descriptor)
     return nil
+  }
+
+  private static func unreadable(_ path: String) -> StorageError {
+    StorageError(.databaseNotOpened, path: path, detail: String(cString: strerror(errno)))
   }
 }
