@@ -138,11 +138,6 @@ public final class NewFile {
     guard fchown(descriptor, uid_t.max, group) == 0 else { throw FileError(.system(errno), path: temporary) }
   }
 
-  /// Gives the file to a user. Otherwise it has the caller's.
-  public func give(toUser user: UInt32) throws(FileError) {
-    guard fchown(descriptor, user, gid_t.max) == 0 else { throw FileError(.system(errno), path: temporary) }
-  }
-
   /// - Parameter place: the path to take; nil is the path that the file was opened for.
   public func takePlace(of place: String? = nil) throws(FileError) {
     guard rename(temporary, place ?? path) == 0 else { throw FileError(.system(errno), path: place ?? path) }

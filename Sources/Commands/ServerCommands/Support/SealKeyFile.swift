@@ -109,13 +109,11 @@ struct SealKeyFile {
       inPlaceOfOther: known != nil)
   }
 
-  /// Writes the file. It goes on belonging to the user that it belongs to.
+  /// Writes the file.
   private func put(_ bytes: [UInt8], inPlaceOfOther: Bool) throws(FileError) {
     let new = try NewFile(for: path, mode: 0o600)
     try new.write(bytes)
     if inPlaceOfOther {
-      var found = stat()
-      if lstat(path, &found) == 0, found.st_uid != geteuid() { try new.give(toUser: found.st_uid) }
       try new.takePlace()
     } else {
       guard try new.takeFreePlace(path) else { throw FileError(.system(EEXIST), path: path) }
