@@ -2,6 +2,7 @@ import IAMPASSProtocol
 import LocalPostgreSQL
 import Logging
 import PostgreSQLLink
+import Synchronization
 import Testing
 
 @testable import IAMPASSServer
@@ -80,10 +81,28 @@ import Testing
     for _ in 0..<3 { events += try await listener.events() }
     let steps = events.compactMap { event -> Int64? in if case .clockStepped(let step) = event { step } else { nil } }
     #expect(steps.count == 1 && steps.allSatisfy { ($0 + Self.hour).magnitude < Self.slack })
+    let told = events.compactMap { event -> Int64? in if case .timeCorrected(let by) = event { by } else { nil } }
+    #expect(told.count == 1 && told.allSatisfy { ($0 - Self.hour).magnitude < Self.slack })
     let after = try #require(try database.anchor())
     let moved = after.time.milliseconds - after.sinceBoot - (before.time.milliseconds - before.sinceBoot)
     #expect((moved - Self.hour).magnitude < Self.slack)
     #expect(server.clock.standstill() < Self.slack)
+  }
+
+  @Test func theLogHasTheStepAndTheCorrection() async throws {
+    let database = try Database()
+    let server = try database.server()
+    let lines = LoggedLines()
+    let service = SignInService(on: server, publicURL: nil, logger: Logger(label: "test") { _ in lines })
+    let following = Task { _ = await service.followOtherServers() }
+    try database.set(by: -Self.hour)
+    for _ in 0..<600 where lines.all.count < 2 { try await Task.sleep(for: .milliseconds(100)) }
+    following.cancel()
+    #expect(lines.all.count == 2)
+    #expect(lines.all.first?.wholeMatch(of: /warning: the database's clock was set step=-3\d{6} ms/) != nil)
+    #expect(
+      lines.all.last?.wholeMatch(
+        of: /notice: the service's time was corrected against the database's clock by=3\d{6} ms/) != nil)
   }
 
   /// Otherwise proxies sent requests to a service in which nothing ends.
@@ -160,5 +179,30 @@ extension PostgreSQLStorage {
         on: self, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
       ).unreadiness()
     }
+  }
+}
+
+/// Keeps lines about the database's clock and the service's time.
+private final class LoggedLines: LogHandler, Sendable {
+  private let lines = Mutex<[String]>([])
+  var all: [String] { lines.withLock { $0 } }
+
+  // Those of the logger itself are not used.
+  var metadata: Logger.Metadata {
+    get { [:] }
+    set {}
+  }
+  var logLevel: Logger.Level {
+    get { .info }
+    set {}
+  }
+  subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+    get { nil }
+    set {}
+  }
+
+  func log(event: LogEvent) {
+    guard let (name, value) = event.metadata?.first(where: { ["step", "by"].contains($0.key) }) else { return }
+    lines.withLock { $0.append("\(event.level): \(event.message) \(name)=\(value)") }
   }
 }

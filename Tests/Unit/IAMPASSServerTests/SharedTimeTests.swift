@@ -62,9 +62,9 @@ import Testing
 
     /// What it does now and then.
     func keep() throws {
-      let (anchor, confirmations) = try time.anchor(of: clock, over: database)
-      database.store(anchor)
-      clock.noteStored(confirmations: confirmations)
+      let kept = try time.anchor(of: clock, over: database)
+      database.store(kept.anchor)
+      time.noteStored(kept, by: clock)
     }
   }
 
@@ -244,5 +244,20 @@ import Testing
     #expect(other.clock.now() == now)
     #expect(database.anchor?.isSettled == true)
     #expect(try Server(database).clock.now() == now)
+  }
+
+  // MARK: - What is logged
+
+  @Test(arguments: [-10 * minute, -30_000, 10 * minute])
+  func oneServerTellsByHowMuchTimeWasCorrected(_ step: Int64) throws {
+    let office = try Office()
+    // The first anchor was not of a confirmed time.
+    for server in office.servers { #expect(server.time.takeCorrections().isEmpty) }
+    office.database.set(by: step)
+    try office.pass(seconds: 5)
+    let told = office.servers.flatMap { $0.time.takeCorrections() }
+    // After a larger step back time goes on from its last one, which is up to a second old.
+    #expect(step == -10 * Self.minute ? told.count == 1 && (-step - 2_000 ... -step).contains(told[0]) : told.isEmpty)
+    #expect(office.servers.allSatisfy { $0.time.takeCorrections().isEmpty })
   }
 }

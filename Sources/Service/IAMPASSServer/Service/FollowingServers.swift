@@ -41,6 +41,9 @@ extension ServiceCore {
       logger.warning(
         "the database's clock was set",
         metadata: ["step": "\(milliseconds) ms", "hint": "look at the time synchronization of the database's machine"])
+    case .timeCorrected(let milliseconds):
+      logger.notice(
+        "the service's time was corrected against the database's clock", metadata: ["by": "\(milliseconds) ms"])
     case .historyBegan:
       SignInService.tellOfLostHistory(logger)
       board.changedAll()

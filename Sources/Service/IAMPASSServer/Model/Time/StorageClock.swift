@@ -195,24 +195,32 @@ extension StorageClock {
   /// Whether a server must call ``keep(over:settingClocks:)``.
   var isAstray: Bool { state.withLock(\.isAstray) }
 
+  /// What is to be stored in place of the database's anchor.
+  struct Kept: Sendable {
+    let anchor: Anchor
+    /// How many confirmations it has.
+    fileprivate let confirmations: Int
+    /// By how much service time is now further ahead of the clock than by the database's anchor, in milliseconds.
+    let correction: Int64
+  }
+
   /// The anchor to store in place of this one. Call it while no other server can store one.
-  ///
-  /// - Returns: also the number for ``noteStored(confirmations:)``.
-  func keep(over stored: Anchor?, settingClocks: () -> Void) -> (anchor: Anchor, confirmations: Int) {
+  func keep(over stored: Anchor?, settingClocks: () -> Void) -> Kept {
     state.withLock { state in
       let sinceBoot = follow(stored, &state, settingClocks)
       var anchor = state.current(at: sinceBoot)
       if state.isBehind(at: sinceBoot) { anchor = anchor.moved(to: anchor.time, at: sinceBoot) }
       state.anchor = anchor
       state.isAstray = false
-      return (anchor, state.confirmations.made)
+      let correction = stored.map { anchor.lead - $0.lead } ?? 0
+      return Kept(anchor: anchor, confirmations: state.confirmations.made, correction: correction)
     }
   }
 
   /// Notes that the anchor of ``keep(over:settingClocks:)`` is stored.
-  func noteStored(confirmations: Int) {
+  func noteStored(_ kept: Kept) {
     state.withLock {
-      $0.confirmations.stored = confirmations
+      $0.confirmations.stored = kept.confirmations
       $0.wrongLead = nil
     }
   }

@@ -18,6 +18,9 @@ enum ServerEvent: Equatable, Sendable {
   case missed
   /// The database's clock was set forward, or back if the number is negative.
   case clockStepped(milliseconds: Int64)
+  /// This server has stored that service time is further ahead of the database's clock than before, or less far if the
+  /// number is negative.
+  case timeCorrected(milliseconds: Int64)
   /// The database may lack data that it had before, and this server has begun a higher epoch.
   case historyBegan
 }

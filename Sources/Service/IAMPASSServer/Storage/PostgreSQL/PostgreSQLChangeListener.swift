@@ -49,7 +49,8 @@ final class PostgreSQLChangeListener: ChangeListener {
       do {
         let events = try receive()
         let steps = time.takeSteps().map { ServerEvent.clockStepped(milliseconds: $0) }
-        return events + steps + (pool.history.takeBeginning() ? [.historyBegan] : [])
+        let corrections = time.takeCorrections().map { ServerEvent.timeCorrected(milliseconds: $0) }
+        return events + steps + corrections + (pool.history.takeBeginning() ? [.historyBegan] : [])
       } catch {
         slot.subscription = nil
         throw error

@@ -16,8 +16,8 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
   /// Stores the time that all servers have. A power cut may undo it, until the next ``write(_:)``.
   func keepTime() async throws {
     guard clock.isShared else { return try await writeWithoutSync { [clock] in try clock.anchor.store(in: $0) } }
-    let confirmations = try await writeWithoutSync { [clock, time] in try time.keep(clock, in: $0) }
-    clock.noteStored(confirmations: confirmations)
+    let kept = try await writeWithoutSync { [clock, time] in try time.keep(clock, in: $0) }
+    time.noteStored(kept, by: clock)
   }
 
   func noteUse(of credential: String, at now: UnixTime) async throws {

@@ -9,15 +9,16 @@ import Synchronization
 /// at once after a wrong clock is corrected. ``StorageClock`` makes **service time** of it, with an anchor in the database.
 /// Clock and anchor are read together: each alone could be from before a failover, and the other from after it.
 final class PostgreSQLTime: Sendable {
-  /// The least step of the clock that is logged, in milliseconds.
+  /// The least step of the clock, and the least correction, that is logged, in milliseconds.
   static let toldStep: Int64 = 2_000
-  /// The most steps that are kept until they are logged.
+  /// The most steps, and corrections, that are kept until they are logged.
   private static let greatestUntold = 8
 
   private struct State {
     /// How far this computer's clock is behind the database's, in milliseconds; nil if it was not measured yet.
     var ahead: Int64?
     var untoldSteps: [Int64] = []
+    var untoldCorrections: [Int64] = []
     /// It has ``PostgreSQLTime/clocks``. Nil: the anchor is not read yet.
     weak var clock: StorageClock?
   }
@@ -56,21 +57,28 @@ final class PostgreSQLTime: Sendable {
   /// Stores the anchor of `clock`.
   ///
   /// - Parameter db: a write, which comes in its turn.
-  /// - Returns: the number for ``StorageClock/noteStored(confirmations:)``.
-  func keep(_ clock: StorageClock, in db: PostgreSQLTransaction) throws -> Int {
+  /// - Returns: what ``noteStored(_:by:)`` takes once it is committed.
+  func keep(_ clock: StorageClock, in db: PostgreSQLTransaction) throws -> StorageClock.Kept {
     // The first question waits for the turn, which must not count for the clock's.
     _ = try StorageClock.stored(in: db)
-    let (anchor, confirmations) = try anchor(of: clock, over: db)
-    try anchor.store(in: db)
-    return confirmations
+    let kept = try anchor(of: clock, over: db)
+    try kept.anchor.store(in: db)
+    return kept
   }
 
   /// See ``StorageClock/keep(over:settingClocks:)``.
-  func anchor(
-    of clock: StorageClock, over database: some DatabaseClock
-  ) throws -> (anchor: StorageClock.Anchor, confirmations: Int) {
+  func anchor(of clock: StorageClock, over database: some DatabaseClock) throws -> StorageClock.Kept {
     let reading = try read(database.time)
     return clock.keep(over: reading.time.anchor) { note(reading) }
+  }
+
+  func noteStored(_ kept: StorageClock.Kept, by clock: StorageClock) {
+    clock.noteStored(kept)
+    guard kept.correction.magnitude >= Self.toldStep.magnitude else { return }
+    state.withLock { state in
+      guard state.untoldCorrections.count < Self.greatestUntold else { return }
+      state.untoldCorrections.append(kept.correction)
+    }
   }
 
   /// Stores another anchor if the last measurement says that service time needs it. If that fails, the next call tries
@@ -78,7 +86,7 @@ final class PostgreSQLTime: Sendable {
   func mend(by pool: PostgreSQLPool) {
     guard let clock = state.withLock(\.clock), clock.isAstray else { return }
     let written = try? pool.write(at: clock.now(), waitsForDisk: false) { try keep(clock, in: $0) }
-    if let written { clock.noteStored(confirmations: written.value) }
+    if let written { noteStored(written.value, by: clock) }
   }
 
   private struct Reading {
@@ -116,6 +124,14 @@ final class PostgreSQLTime: Sendable {
     state.withLock { state in
       defer { state.untoldSteps = [] }
       return state.untoldSteps
+    }
+  }
+
+  /// The corrections of service time to log, in milliseconds. Each is returned once.
+  func takeCorrections() -> [Int64] {
+    state.withLock { state in
+      defer { state.untoldCorrections = [] }
+      return state.untoldCorrections
     }
   }
 }
