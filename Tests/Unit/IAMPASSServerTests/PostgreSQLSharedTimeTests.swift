@@ -70,6 +70,49 @@ import Testing
     for server in servers { #expect(server.clock.standstill() < Self.slack) }
   }
 
+  /// No other server has looked at the clock since it was set. A start once stored an anchor of its own.
+  @Test(arguments: [-hour, -50_000]) func aServerThatStartsBehindTheStoredTimeStoresNothing(_ step: Int64) async throws
+  {
+    let database = try Database()
+    let server = try database.server()
+    #expect(server.clock.confirm(by: server.clock.wall().seconds))
+    try await server.keepTime()
+    let stored = try #require(try database.anchor())
+    #expect(stored.isSettled)
+    try database.set(by: step)
+    let started = try database.server()
+    #expect(try database.anchor() == stored)
+    #expect(started.clock.standstill() > 0)
+    try started.sweep()
+    #expect(try database.anchor()?.isSettled == true)
+  }
+
+  @Test func whatOneServerWasToldIsNotLostIfAnotherOneStoresFirst() async throws {
+    let database = try Database()
+    let servers = try [database.server(), database.server()]
+    #expect(try database.anchor()?.isSettled == false)
+    #expect(servers[0].clock.confirm(by: servers[0].clock.wall().seconds))
+    try await servers[1].keepTime()
+    #expect(try database.anchor()?.isSettled == false)
+    try servers[0].sweep()
+    try await servers[0].keepTime()
+    #expect(try database.anchor()?.isSettled == true)
+    try servers[1].sweep()
+    #expect(servers[1].clock.anchor.isSettled)
+  }
+
+  @Test func noServerIsBehindTheStoredTimeAfterASmallStepBack() async throws {
+    let database = try Database()
+    let servers = try [database.server(), database.server()]
+    try database.set(by: Self.hour)
+    try await servers[0].keepTime()
+    try database.set(by: -StorageClock.greatestStep + 5_000)
+    for server in servers { try server.sweep() }
+    let stored = try #require(try database.anchor()).time
+    for server in servers { #expect(server.now() >= stored) }
+    #expect(Self.spread(servers) < Self.slack)
+  }
+
   @Test func theListenerNoticesThatTheClockWasSetAndStoresWhatAllGoOnBy() async throws {
     let database = try Database()
     let server = try database.server()

@@ -47,8 +47,9 @@ import Testing
       let earlier = Int64.random(in: 0...SharedTimeTests.hour)
       time = PostgreSQLTime { database.passed + earlier }
       try time.measure(database)
-      clock = StorageClock(time.clocks, stored: database.anchor)
-      if database.anchor == nil { database.store(clock.anchor) }
+      let stored = database.anchor
+      clock = StorageClock(time.clocks, stored: stored)
+      if clock.isNews(to: stored) { database.store(clock.anchor) }
       time.follow(for: clock)
     }
 
@@ -141,6 +142,35 @@ import Testing
     #expect(try started.now == office.agreed())
   }
 
+  /// Its own start is not the beginning of time, also not until it looks at the clock the next time.
+  @Test(arguments: [-30_000, -10 * minute])
+  func aServerThatStartsBehindTheStoredTimeGoesByIt(_ step: Int64) throws {
+    let office = try Office()
+    try office.servers[1].keep()
+    let stored = try #require(office.database.anchor)
+    office.database.set(by: step)
+    let started = try Server(office.database)
+    office.database.pass(20_000)
+    #expect(started.clock.anchor == stored)
+    #expect(started.clock.standstill() == -step - 20_000)
+    try started.sweep()
+    try office.pass(seconds: 1)
+    #expect(office.database.anchor?.isSettled == true)
+  }
+
+  /// One server has stored a time that the other one has not heard of when the clock is set.
+  @Test func noServerIsBehindTheStoredTimeAfterASmallStepBack() throws {
+    let office = try Office()
+    office.database.set(by: Self.hour)
+    try office.servers[0].keep()
+    let kept = office.servers[0].now
+    office.database.set(by: -30_000)
+    for server in office.servers { try server.sweep() }
+    #expect(try office.agreed() == kept)
+    try office.pass(seconds: 40)
+    #expect(try office.agreed() == kept + 10_000)
+  }
+
   /// Nothing says after less than a minute that the clock is not just being corrected.
   @Test func forASmallStepBackTimeStandsStillAndNoAnchorIsStored() throws {
     let office = try Office()
@@ -225,10 +255,11 @@ import Testing
   }
 
   /// After a move from the other engine, a computer's request says how long the service was off.
-  @Test func whatOneServerWasToldOfTheTimeBeforeIsKnownToAll() throws {
+  @Test(arguments: [30_000, 12 * hour])
+  func whatOneServerWasToldOfTheTimeBeforeIsKnownToAll(_ gap: Int64) throws {
     let database = Database()
     let now = UnixTime(milliseconds: database.unixMilliseconds())
-    let off = now.advanced(milliseconds: -12 * Self.hour)
+    let off = now.advanced(milliseconds: -gap)
     database.store(
       StorageClock.Anchor(
         bootID: "postgresql", sinceBoot: now.milliseconds, time: off, unixTime: off, isSettled: false))
@@ -244,6 +275,23 @@ import Testing
     #expect(other.clock.now() == now)
     #expect(database.anchor?.isSettled == true)
     #expect(try Server(database).clock.now() == now)
+  }
+
+  /// For people's times. Another server stores its anchor before the one that knows.
+  @Test func whatOneServerWasToldOfUnixTimeIsKnownToAll() throws {
+    let office = try Office()
+    let (told, other) = (office.servers[0], office.servers[1])
+    office.database.set(by: -Self.hour)
+    try office.pass(seconds: 2)
+    let wall = UnixTime(milliseconds: office.database.unixMilliseconds())
+    #expect(told.clock.unixTime(of: told.clock.now()) > wall.advanced(milliseconds: Self.hour - 5_000))
+    #expect(told.clock.confirm(by: wall.seconds))
+    try other.keep()
+    try told.sweep()
+    #expect(told.clock.unixTime(of: told.clock.now()) == wall)
+    try told.keep()
+    try other.sweep()
+    #expect(other.clock.unixTime(of: other.clock.now()) == wall)
   }
 
   // MARK: - What is logged
