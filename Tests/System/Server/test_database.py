@@ -20,7 +20,7 @@ import urllib.request
 from Support.Hosts import signed_requests
 from Support.Service import ports
 from Support.Service.server import DATA, IO, ServerWorld, until
-from Support.Service.world import PATIENCE, run
+from Support.Service.world import PATIENCE, program, run
 
 CROWD = 30
 # Longer than the service waits for the database; see Storage.
@@ -116,6 +116,20 @@ class Full(DatabaseCase):
         self.assert_only_what_was_approved_is_active()
         self.assert_users_are_there([*said, "later"])
         self.assert_said_once("the storage does not work", "the storage works again")
+
+    def test_a_server_that_commands_cannot_see_says_so_once(self):
+        world = self.world
+        self.fill()
+        # The database's files are there already, of the one that runs.
+        second = world.start(
+            program("iampass-server"), "serve", "--data", world.path("data"), "--listen", f"127.0.0.1:{ports.take()}",
+            "--tls-cert", world.certificate, "--tls-key", world.key)  # fmt: skip
+        said = "commands do not see that this server runs"
+        self.assertIn("No space left on device", second.wait_for(said))
+        second.wait_for("listening on https")
+        self.assertEqual(second.count(said), 1)
+        self.assertEqual(world.server.count(said), 0)
+        self.assertEqual([name for name in os.listdir(world.path("data")) if name.endswith(".new")], [])
 
     def test_a_start_without_room_says_so(self):
         self.world.server.stop()

@@ -195,6 +195,16 @@ class Sealed(unittest.TestCase):
         os.unlink(world.path("data", "serving-unknown"))
         self.assertIn(CLEAR, self.files())
 
+    def test_what_was_left_by_a_killed_program_is_removed(self):
+        world = self.world
+        left = [world.path("seal-keys.new"), world.path("data", "serving-unknown.new")]
+        for name in left:
+            with open(os.open(name, os.O_CREAT | os.O_WRONLY, 0o600), "w") as file:
+                file.write("iampass-seal-key-1 AAAA\n")
+        world.seal_with_the_service()
+        self.assertEqual([name for name in left if os.path.exists(name)], [])
+        self.assertEqual(world.published(), [world.kid])
+
     def test_a_lost_key_is_given_up_once_it_is_said(self):
         world = self.world
         world.seal_with_the_service()

@@ -220,9 +220,9 @@ import Testing
     let command = try place.opened(nil).operators
     #expect(try await command.runningServers().isEmpty)
     let (without, with) = (try place.opened(nil).operators, try place.opened(place.keys).operators)
-    await without.showServer()
+    try await without.showServer()
     #expect(try await command.runningServers().map { $0.has(key: place.keys.firstID) } == [false])
-    await with.showServer()
+    try await with.showServer()
     let seen = try await command.runningServers()
     #expect(seen.count == 2 && seen.filter { $0.has(key: place.keys.firstID) }.count == 1)
     let stranger = try SealKeyTests.newKeys().firstID

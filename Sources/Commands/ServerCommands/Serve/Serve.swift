@@ -206,7 +206,14 @@ struct Serve: AsyncParsableCommand {
   /// Refuses a database whose sealed secrets cannot be opened, before anything is changed in it. A command that seals it
   /// meanwhile sees this server, or this server sees the seal.
   private func check(_ storage: any OperatorStore, _ logger: Logger) async throws {
-    await storage.showServer()
+    do { try await storage.showServer() } catch let error as StorageError {
+      logger.warning(
+        "commands do not see that this server runs: they may seal the database without asking for its key",
+        metadata: [
+          "place": "\(DisplayText.sanitized(error.path))", "error": "\(error.detail)",
+          "hint": "make room on the disk, and restart the server before iampass-server database seal or unseal",
+        ])
+    }
     try await storage.checkSeals()
     guard storage.sealKeys != nil, try await !storage.isSealed() else { return }
     logger.warning(

@@ -104,9 +104,9 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// The keys of the database's sealed secrets; nil if there are none, or if they are not known here.
   var sealKeys: SealKeys? { get set }
 
-  /// Shows commands that a server runs on the database, and which of ``sealKeys`` it has, until this process ends. If that
-  /// fails, they do not see it.
-  func showServer() async
+  /// Shows commands that a server runs on the database, and which of ``sealKeys`` it has, until this process ends. Throws
+  /// ``StorageError`` if they do not see it; in PostgreSQL its listener tries again.
+  func showServer() async throws
 
   /// The servers that run on the database, as far as they have shown themselves.
   func runningServers() async throws -> [RunningServer]

@@ -28,7 +28,7 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     }
   }
 
-  public func showServer() async { ServingFile.leave(RunningServer(with: sealKeys), in: folder) }
+  public func showServer() async throws { try ServingFile.leave(RunningServer(with: sealKeys), in: folder) }
 
   public func runningServers() async throws -> [RunningServer] { try ServingFile.servers(in: folder) }
 

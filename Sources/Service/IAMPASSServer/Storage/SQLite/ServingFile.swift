@@ -7,30 +7,53 @@ enum ServingFile {
   private static let partialEnd = ".new"
   /// In bytes: more than a file of keys can have.
   private static let greatestSize = 16_384
+  /// How often a server tries to leave its file. Another one that starts may take it for what an ended server has left.
+  private static let greatestAttempts = 4
 
   /// Leaves the file of this process. The lock comes before the name, so that nobody finds it without its lock.
   ///
-  /// - Parameter folder: the data folder; a full disk leaves no file in it.
-  static func leave(_ server: RunningServer, in folder: String) {
+  /// - Parameter folder: the data folder.
+  /// - Throws: ``StorageError`` if commands do not see this server, as for a full disk. Then no file is left.
+  static func leave(_ server: RunningServer, in folder: String) throws(StorageError) {
     removeOld(in: folder)
-    guard let id = try? RandomValue.identifier() else { return }
-    let path = folder + "/" + begin + id
+    var failure: Int32 = 0
+    for _ in 1...greatestAttempts {
+      failure = try leaveOnce(server, in: folder)
+      guard failure == EWOULDBLOCK || failure == ENOENT else { break }
+    }
+    guard failure == 0 else {
+      throw StorageError(.databaseNotOpened, path: folder, detail: String(cString: strerror(failure)))
+    }
+  }
+
+  /// - Returns: an error number; 0 if the file is there.
+  private static func leaveOnce(_ server: RunningServer, in folder: String) throws(StorageError) -> Int32 {
+    let path = try folder + "/" + begin + RandomValue.identifier()
     let partial = path + partialEnd
     let descriptor = open(partial, O_CREAT | O_EXCL | O_RDWR | O_CLOEXEC | O_NOFOLLOW, 0o600)
-    guard descriptor >= 0 else { return }
-    let text = server.marks.sorted().map { "\($0)\n" }.joined()
-    let isWritten = text.withCString { write(descriptor, $0, strlen($0)) } == text.utf8.count
+    guard descriptor >= 0 else { return errno }
     // It stays open, and so locked, as long as this process lives.
-    guard isWritten, flock(descriptor, LOCK_EX | LOCK_NB) == 0, rename(partial, path) == 0 else {
-      unlink(partial)
-      close(descriptor)
-      return
-    }
+    let failure = fill(descriptor, server)
+    if failure == 0, rename(partial, path) == 0 { return 0 }
+    let reason = failure == 0 ? errno : failure
+    unlink(partial)
+    close(descriptor)
+    return reason
+  }
+
+  /// - Returns: an error number; 0 if the file is locked and written.
+  private static func fill(_ descriptor: Int32, _ server: RunningServer) -> Int32 {
+    guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else { return errno }
+    let text = server.marks.sorted().map { "\($0)\n" }.joined()
+    let count = text.withCString { write(descriptor, $0, strlen($0)) }
+    guard count >= 0 else { return errno }
+    return count == text.utf8.count ? 0 : ENOSPC
   }
 
   /// - Throws: ``StorageError`` for whatever cannot be read. It could be of a server that lacks a key.
   static func servers(in folder: String) throws -> [RunningServer] {
     try names(in: folder).compactMap { name in
+      guard !name.hasSuffix(partialEnd) else { return nil }
       guard let descriptor = try heldFile(folder + "/" + name) else { return nil }
       defer { close(descriptor) }
       var bytes = [UInt8](repeating: 0, count: greatestSize)
@@ -40,17 +63,24 @@ enum ServingFile {
     }
   }
 
-  /// Removes the files of servers that have ended.
+  /// Removes the files of servers that have ended, and what those left that were killed as they wrote theirs.
   private static func removeOld(in folder: String) {
     for name in (try? names(in: folder)) ?? [] {
       let path = folder + "/" + name
       do {
+        guard !name.hasSuffix(partialEnd) || isOwn(path) else { continue }
         if let descriptor = try heldFile(path) { close(descriptor) } else { unlink(path) }
       } catch {
         // It may be a server's.
         continue
       }
     }
+  }
+
+  /// Whether a server of this user can have made it.
+  private static func isOwn(_ path: String) -> Bool {
+    var found = stat()
+    return lstat(path, &found) == 0 && found.st_mode & S_IFMT == S_IFREG && found.st_uid == geteuid()
   }
 
   private static func names(in folder: String) throws -> [String] {
@@ -64,7 +94,7 @@ enum ServingFile {
       let name = withUnsafePointer(to: &entry.pointee.d_name) {
         $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
       }
-      if name.hasPrefix(begin), !name.hasSuffix(partialEnd) { names.append(name) }
+      if name.hasPrefix(begin) { names.append(name) }
     }
     guard errno == 0 else { throw unreadable(folder) }
     return names
