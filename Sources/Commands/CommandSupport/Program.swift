@@ -23,11 +23,12 @@ public enum Program {
   /// Nil if the program cannot be started, was killed by a signal, or did not end within `seconds`.
   ///
   /// - Parameters:
+  ///   - variables: what the environment has besides, as `NAME=VALUE`.
   ///   - atTerminal: the program has this process's terminal. Its error output goes there, and not into the result.
   ///   - greatestOutput: the bytes that are kept.
   ///   - goesOn: is called several times a second. If it returns false, the program is killed.
   public static func run(
-    _ words: [String], input: [UInt8] = [], seconds: Int64 = 10, atTerminal: Bool = false,
+    _ words: [String], input: [UInt8] = [], variables: [String] = [], seconds: Int64 = 10, atTerminal: Bool = false,
     greatestOutput: Int = usualOutput, whileTrue goesOn: () -> Bool = { true }
   ) -> Result? {
     var toChild: [Int32] = [-1, -1]
@@ -41,7 +42,7 @@ public enum Program {
     defer { close(fromChild[0]) }
     let child = spawn(
       words, input: atTerminal ? STDIN_FILENO : toChild[0], output: fromChild[1],
-      error: atTerminal ? STDERR_FILENO : fromChild[1])
+      error: atTerminal ? STDERR_FILENO : fromChild[1], variables: variables)
     close(fromChild[1])
     guard let child else { return nil }
     let deadline = MonotonicInstant.now().advanced(milliseconds: seconds * 1_000)
@@ -62,7 +63,7 @@ public enum Program {
   }
 
   private static func spawn(
-    _ words: [String], input: Int32, output: Int32, error: Int32, isOwn: Bool = false
+    _ words: [String], input: Int32, output: Int32, error: Int32, variables: [String] = [], isOwn: Bool = false
   ) -> pid_t? {
     var actions = posix_spawn_file_actions_t()
     posix_spawn_file_actions_init(&actions)
@@ -72,7 +73,7 @@ public enum Program {
     posix_spawn_file_actions_adddup2(&actions, error, STDERR_FILENO)
     _ = iampass_spawn_closefrom(&actions, 3)
     var arguments: [UnsafeMutablePointer<CChar>?] = words.map { strdup($0) } + [nil]
-    var variables: [UnsafeMutablePointer<CChar>?] = environment.map { strdup($0) } + [nil]
+    var variables: [UnsafeMutablePointer<CChar>?] = (environment + variables).map { strdup($0) } + [nil]
     defer { for text in arguments + variables { free(text) } }
     var attributes = posix_spawnattr_t()
     posix_spawnattr_init(&attributes)

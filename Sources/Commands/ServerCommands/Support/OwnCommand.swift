@@ -5,13 +5,23 @@ import Glibc
 enum OwnCommand {
   /// Seconds; a large database is opened in less.
   private static let patience: Int64 = 60
+  /// The files that libpq reads, as iampass-server(8) says. Without them this process would reach a database that the
+  /// other one does not.
+  private static let fileVariables = ["PGPASSFILE", "PGSERVICEFILE", "PGSYSCONFDIR"]
+
+  /// What the other process has of this one's environment, as `NAME=VALUE`.
+  static func variables(_ value: (String) -> String?) -> [String] {
+    fileVariables.compactMap { name in value(name).map { "\(name)=\($0)" } }
+  }
 
   static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
     guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
     defer { free(program) }
     let command = [String(cString: program)] + words
     let wait = SetupWait("until the service's database has answered", seconds: patience)
-    let done = Program.run(command, input: Array(input.utf8), seconds: patience, whileTrue: wait.goesOn)
+    let variables = variables { name in getenv(name).map { String(cString: $0) } }
+    let done = Program.run(
+      command, input: Array(input.utf8), variables: variables, seconds: patience, whileTrue: wait.goesOn)
     try wait.check()
     guard let done else {
       throw .commandFails(words.joined(separator: " "))
