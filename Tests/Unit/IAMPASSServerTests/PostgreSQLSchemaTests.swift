@@ -32,6 +32,7 @@ import Testing
     "indices of old credentials": "02c83f307c9f7556",
     "synced passkeys": "5c984cb85eccf2de",
     "news of phones": "31b4eab025ec6b6f",
+    "list counts": "d1bd5818d2cd585f",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -58,6 +58,7 @@ import Testing
     "user groups": "b19262375f64f475",
     "indices of old credentials": "50d71197054aa89d",
     "synced passkeys": "52c9f7d5cd5f5b19",
+    "list counts": "211a374fcc2cee3d",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -111,6 +112,7 @@ import Testing
     "user groups": "280a3079bd1b9c12",
     "indices of old credentials": "02c83f307c9f7556",
     "synced passkeys": "da2945e77b4d68c8",
+    "list counts": "184d2790ebcb51dc",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -11,7 +11,13 @@ import Testing
   /// By their names on PostgreSQL, and on SQLite.
   private static let growing: Set<String> = [
     "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
-    "listed_user", "group_member", "user_group", "host_credential",
+    "listed_user", "signed_line", "group_member", "user_group", "host_credential",
+  ]
+
+  /// What reads all users of a list, and may: a part of the statement, and why.
+  private static let wholeLists = [
+    "AND user_id IS NOT NULL ORDER BY name": "a command that lists all of them",
+    "WHERE listed_user.application = $1 ORDER BY": "what a phone is to sign, which is the whole list",
   ]
 
   /// What reads many rows, and may: a part of the statement, and why.
@@ -19,6 +25,7 @@ import Testing
     "INSERT INTO application (": "SQLite looks at what names a new row only while a foreign key is broken",
     "FROM host_credential JOIN application ON": "the console's page of computers: it ends when it is full",
     "DELETE FROM link WHERE used_at IS NULL": "once after a copy was put back, or a standby promoted",
+    "DELETE FROM signed_line": "once the computers give up what was signed; the other one has its index",
     "DELETE FROM application": "once in an application's life, with all of its sessions",
     "(SELECT count(*) FROM app_user) AS users": "the metrics' counts: each by an index, asked for by a monitor alone",
     "count(*) AS count FROM audit": "the console's counts of its last days: they read each entry of those days anyway",
@@ -38,6 +45,28 @@ import Testing
           if words.first == "SCAN", words.count > 1, Self.growing.contains(String(words[1])) {
             complaints.append("\(words.joined(separator: " ")): \(statement)")
           }
+        }
+      }
+      return complaints
+    }
+    #expect(complaints == [])
+  }
+
+  /// An application is a whole company. What a computer asks for its list reads no more than it is told.
+  @Test func noListOfUsersIsReadAsAWhole() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let complaints = try await database.read { db in
+      let whole = #/SEARCH (listed_user|signed_line|group_member) .*\(application=\?\)$/#
+      var complaints: [String] = []
+      for statement in try Self.statements() where !Self.wholeLists.keys.contains(where: { statement.contains($0) }) {
+        let parameters = [Int?](repeating: nil, count: Self.parameterCount(of: statement))
+        let steps = try Row.fetchAll(
+          db, sql: "EXPLAIN QUERY PLAN " + SQLiteDialect.translated(statement),
+          arguments: StatementArguments(parameters))
+        for step in steps {
+          let detail = step["detail"] as String? ?? ""
+          if detail.wholeMatch(of: whole) != nil { complaints.append("\(detail): \(statement)") }
         }
       }
       return complaints

@@ -1,4 +1,6 @@
+import GRDB
 import IAMPASSProtocol
+import PostgreSQLLink
 import Testing
 
 @testable import IAMPASSServer
@@ -129,6 +131,89 @@ import Testing
     } while true
     #expect(names.count == 40)
     #expect(names == names.sorted())
+  }
+
+  @Test(arguments: StorageEngine.allCases) func aGroupsUsersComeInPages(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    for (name, groups) in [("alice", ["lab"]), ("bob", []), ("carol", ["lab", "x"]), ("dave", ["lab"])] {
+      _ = try await list(name, groups, in: room)
+    }
+    #expect(words(try await page(after: "alice", group: "lab", in: room)) == ["+carol", "+dave"])
+    #expect(words(try await page(after: "dave", group: "lab", in: room)).isEmpty)
+    let before = try await page(group: "lab", in: room)
+    for name in ["alice", "carol", "dave"] { _ = try await list(name, ["lab", "y"], in: room) }
+    let changes = try await page(since: before.version, after: "alice", group: "lab", in: room)
+    #expect(words(changes) == ["+carol", "+dave"])
+  }
+
+  /// Nothing counts the users when a computer asks.
+  @Test(arguments: StorageEngine.allCases) func theCountFollowsTheList(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    func count(_ group: String = "") async throws -> Int64 { try await page(group: group, in: room).count }
+    #expect(try await count() == 0)
+    for name in ["alice", "bob", "carol"] { _ = try await list(name, ["lab"], in: room) }
+    _ = try await list("carol", [], in: room)
+    #expect(try await (count(), count("lab"), count("nobody")) == (3, 2, 0))
+    try await room.storage.removeListedUser("bob", of: "shop", at: room.now)
+    #expect(try await (count(), count("lab")) == (2, 1))
+    // Back again, and a token that names nobody.
+    _ = try await list("bob", in: room)
+    _ = try await room.storage.deleteUsers(["unknown"], of: room.application.id, at: room.now)
+    #expect(try await (count(), count("lab")) == (3, 1))
+    let made = try await room.wins { connection, number in
+      (try? await connection.listUser(UserListOrder(application: "shop", name: "u\(number)", groups: nil))) != nil
+    }
+    #expect(made == 10)
+    #expect(try await count() == 13)
+    #expect(try await count() == Int64(room.storage.listedUsers(of: "shop").count))
+  }
+
+  /// A database from before has no counts.
+  @Test(arguments: StorageEngine.allCases) func whatIsThereIsCounted(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    for name in ["alice", "bob", "carol"] { _ = try await list(name, in: room) }
+    try await room.storage.removeListedUser("bob", of: "shop", at: room.now)
+    try await forgetCounts(in: room)
+    let storage = try room.opened()
+    func count() async throws -> Int64 {
+      try await storage.userListPage(
+        UserListQuery(requester: "own", application: room.application.id, group: "", since: 0, after: "")
+      ).count
+    }
+    #expect(try await count() == 2)
+    try await storage.removeListedUser("alice", of: "shop", at: room.now)
+    #expect(try await count() == 1)
+  }
+
+  /// Takes the database back to where it was before lists had counts.
+  private func forgetCounts(in room: StorageRoom) async throws {
+    switch room.engine {
+    case .sqlite:
+      let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")
+      try await database.write { db in
+        try db.execute(
+          sql: """
+            DROP TRIGGER list_grows;
+            DROP TRIGGER list_changes;
+            DROP TRIGGER list_shrinks;
+            ALTER TABLE user_list DROP COLUMN users;
+            DROP INDEX signed_line_first;
+            DROP INDEX signed_line_last;
+            DELETE FROM grdb_migrations WHERE identifier = 'list counts';
+            """)
+      }
+      try database.close()
+    case .postgresql:
+      let connection = try PostgreSQLConnection(
+        to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
+      try connection.run(
+        script: """
+          DROP FUNCTION count_listed_users CASCADE;
+          ALTER TABLE user_list DROP COLUMN users;
+          DROP INDEX listed_user_by_name, signed_line_first, signed_line_last;
+          DELETE FROM schema_migration WHERE name = 'list counts';
+          """)
+    }
   }
 
   @Test(arguments: StorageEngine.allCases) func aLinkIsForTheListedUsersPhone(_ engine: StorageEngine) async throws {

@@ -145,9 +145,10 @@ extension StoredSigningRows {
   ) throws -> [ChangedLine] {
     let sql: StaticString = """
       SELECT changed.name AS name, former.groups AS former_groups, line.groups AS groups, line.line AS line
-      FROM (SELECT DISTINCT name FROM signed_line WHERE application = $1 AND name > $4
-          AND (first_serial > $2 AND first_serial <= $3 OR last_serial > $2 AND last_serial <= $3)
-          ORDER BY name LIMIT $5) AS changed
+      FROM (SELECT name FROM (
+            SELECT name FROM signed_line WHERE application = $1 AND first_serial > $2 AND first_serial <= $3
+            UNION SELECT name FROM signed_line WHERE application = $1 AND last_serial > $2 AND last_serial <= $3
+          ) AS either WHERE name > $4 ORDER BY name LIMIT $5) AS changed
         LEFT JOIN signed_line AS line ON line.application = $1 AND line.name = changed.name AND line.first_serial <= $3
           AND (line.last_serial IS NULL OR line.last_serial > $3)
         LEFT JOIN signed_line AS former ON former.application = $1 AND former.name = changed.name

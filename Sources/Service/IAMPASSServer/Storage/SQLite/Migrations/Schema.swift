@@ -53,6 +53,7 @@ enum Schema {
     .userGroups,
     .oldCredentials,
     .syncedPasskeys,
+    .listCounts,
   ]
 
   static var migrator: DatabaseMigrator {
