@@ -91,6 +91,52 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func computersThatConnectAtOnceAreNotedTogether(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    var desks: [HostCredential] = []
+    for number in 0..<20 {
+      desks.append(
+        try await room.storage.createHostCredential(named: "d\(number)", host: "d", of: "shop", at: room.now))
+    }
+    let marks = MarkRenewals(room.storage)
+    func findings(_ mark: String, after former: String?) async throws -> [CloneDetector.Finding] {
+      try await withThrowingTaskGroup(of: CloneDetector.Finding.self) { group in
+        for desk in desks {
+          group.addTask {
+            try await marks.record(
+              ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: nil, at: room.now))
+          }
+        }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+    }
+    #expect(try await findings("a1", after: nil) == Array(repeating: .renewed, count: 20))
+    #expect(try await findings("a1", after: nil) == Array(repeating: .known, count: 20))
+    #expect(try await findings("a2", after: "a1") == Array(repeating: .renewed, count: 20))
+    #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    // A copy does not renew a mark: each has an entry of its own in the audit.
+    #expect(try await findings("b1", after: nil) == Array(repeating: .forked(isNews: true), count: 20))
+    #expect(try await room.storage.clonedComputers(of: "shop").count == 20)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func whatOneStepStoresIsEachOnesOwn(_ engine: StorageEngine) async throws {
+    let room = try await StorageRoom(engine)
+    let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
+    func sighting(_ mark: String, after former: String? = nil, of id: String? = nil) -> ComputerMarkSighting {
+      ComputerMarkSighting(credential: id ?? desk.id, mark: mark, former: former, address: nil, at: room.now)
+    }
+    let steps = try await room.storage.renew([
+      sighting("a1"), sighting("a1"), sighting("b1"), sighting("a2", after: "a1"), sighting("a1", of: "nobody"),
+    ])
+    #expect(steps == [.renewed, .known, nil, .renewed, .known])
+    #expect(try await room.storage.isKnown(sighting("a2")))
+    #expect(try await room.storage.isKnown(sighting("a1")) == false)
+    #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    #expect(try await room.storage.record(sighting("b1")) == .forked(isNews: true))
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func signInsGoOnUnlessTheApplicationHoldsCopies(_ engine: StorageEngine) async throws {
     let room = try await StorageRoom(engine)
     _ = try await room.phone()

@@ -40,6 +40,14 @@ extension LosingStorage {
     try await call { try await $0.auditEntries(ask) }
   }
 
+  func isKnown(_ sighting: ComputerMarkSighting) async throws -> Bool {
+    try await call { try await $0.isKnown(sighting) }
+  }
+
+  func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {
+    try await call { try await $0.renew(sightings) }
+  }
+
   func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding {
     try await call { try await $0.record(sighting) }
   }

@@ -98,4 +98,24 @@ import Testing
     shelf.setBroken(false)
     #expect(try await reads.value(of: "a") == 7)
   }
+
+  @Test(.timeLimit(.wholeRun)) func aTurnHasABound() async throws {
+    let shelf = Shelf()
+    let turns = SharedTurns<Int, Int>(greatestCount: 3) { numbers in
+      _ = try await shelf.read(numbers.map(String.init))
+      return numbers.map { $0 * 2 }
+    }
+    shelf.shut()
+    let first = Task { try await turns.value(of: 0) }
+    while shelf.reads.isEmpty { await Task.yield() }
+    var others: [Task<Int, any Error>] = []
+    for number in 1...7 {
+      others.append(Task { try await turns.value(of: number) })
+      while turns.waiting < number { await Task.yield() }
+    }
+    shelf.open()
+    #expect(try await first.value == 0)
+    for (number, other) in zip(1...7, others) { #expect(try await other.value == number * 2) }
+    #expect(shelf.reads == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]])
+  }
 }

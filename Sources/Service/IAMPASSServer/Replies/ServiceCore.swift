@@ -7,6 +7,7 @@ struct ServiceCore: Sendable {
   let storage: any ServiceStorage
   let board = ChangeBoard()
   let reports = HostReports()
+  let marks: MarkRenewals
   let repeatedStarts = RepeatedStarts()
   let signing = SigningMemory()
   let pushKey = KnownPushKey()
@@ -28,6 +29,7 @@ struct ServiceCore: Sendable {
   init(storage: any ServiceStorage, logger: Logger) {
     self.storage = storage
     self.logger = logger
+    marks = MarkRenewals(storage)
     signInClients = KnownSignInClients(storage)
     signingKeys = KnownSigningKeys(storage)
     metrics = Metrics()

@@ -130,6 +130,14 @@ public protocol ClonedComputers: Sendable {
 }
 
 protocol CloneDetectorStore: ClonedComputers {
+  /// Whether this is the computer's mark, and there is nothing to note.
+  func isKnown(_ sighting: ComputerMarkSighting) async throws -> Bool
+
+  /// Notes marks that computers have renewed, one after the other and in one step.
+  ///
+  /// - Returns: nil for each that is not a renewal, or cannot be read: it is to be recorded alone, by whoever asks.
+  func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?]
+
   /// Notes the mark of a computer. Sightings are noted one after the other.
   func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding
 }

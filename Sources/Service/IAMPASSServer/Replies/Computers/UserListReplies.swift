@@ -74,7 +74,7 @@ struct UserListReplies: Sendable {
     let sighting = ComputerMarkSighting(
       credential: credential.id, mark: mark, former: former.isEmpty ? nil : former, address: call.client.text,
       at: core.clock())
-    guard case .forked(isNews: true) = try await core.storage.record(sighting) else { return true }
+    guard case .forked(isNews: true) = try await core.marks.record(sighting) else { return true }
     core.logger.warning(
       "a computer was copied, or its disk was put back",
       metadata: [

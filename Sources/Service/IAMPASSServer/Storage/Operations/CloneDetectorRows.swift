@@ -24,6 +24,22 @@ extension CloneDetector {
     try db.first("SELECT 1 AS found FROM host_mark WHERE credential = $1 AND forked_at IS NOT NULL", credential) != nil
   }
 
+  /// - Parameter ifFork: also notes that a computer was copied.
+  /// - Returns: nil if it was copied and that is not noted.
+  fileprivate static func note(
+    _ sighting: ComputerMarkSighting, ifFork: Bool, in db: some StorageTransaction
+  ) throws -> Finding? {
+    guard try HostCredential.find(sighting.credential, in: db) != nil else { return .known }
+    guard var detector = try find(sighting.credential, in: db) else {
+      try CloneDetector(sighting).store(for: sighting.credential, in: db)
+      return .renewed
+    }
+    let finding = detector.take(sighting)
+    if case .forked = finding, !ifFork { return nil }
+    if finding != .known { try detector.store(for: sighting.credential, in: db) }
+    return finding
+  }
+
   fileprivate func store(for credential: String, in db: some StorageTransaction) throws {
     try db.execute(
       """
@@ -40,23 +56,23 @@ extension CloneDetector {
 }
 
 extension StorageEngine {
-  func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding {
-    // Nearly every request has the known mark, which needs no turn to write.
-    let isKnown = try await read { db in
-      guard var mark = try CloneDetector.find(sighting.credential, in: db) else { return false }
-      return mark.take(sighting) == .known
+  func isKnown(_ sighting: ComputerMarkSighting) async throws -> Bool {
+    try await read { db in
+      var detector = try CloneDetector.find(sighting.credential, in: db)
+      return detector?.take(sighting) == .known
     }
-    if isKnown { return .known }
-    return try await write { db in
-      guard try HostCredential.find(sighting.credential, in: db) != nil else { return .known }
-      guard var mark = try CloneDetector.find(sighting.credential, in: db) else {
-        try CloneDetector(sighting).store(for: sighting.credential, in: db)
-        return .renewed
+  }
+
+  func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {
+    try await write { db in
+      try sightings.map { sighting in
+        do { return try CloneDetector.note(sighting, ifFork: false, in: db) } catch is DamagedRow { return nil }
       }
-      let finding = mark.take(sighting)
-      if finding != .known { try mark.store(for: sighting.credential, in: db) }
-      return finding
     }
+  }
+
+  func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding {
+    try await write { try CloneDetector.note(sighting, ifFork: true, in: $0) ?? .known }
   }
 
   public func clonedComputers(of application: String) async throws -> [ClonedComputer] {
