@@ -19,7 +19,7 @@ from Support.Service.two_servers import OneName, TwoServers
 from Support.Service.world import ENROLLED, program, run
 
 #: Milliseconds, seconds and the share of signed requests that are asked.
-LONGEST_NEWS, LONGEST_PAUSE, LEAST_SHARE = 15, 5, 0.25
+LONGEST_NEWS, LONGEST_PAUSE, LEAST_SHARE = 15, 5, 0.35
 #: Seconds between two kills, and until the killed server begins again.
 KILL_EVERY, STAYS_AWAY = 5, 1
 #: Rows of the audit that each user of the move has.

@@ -19,15 +19,15 @@ load      on SQLite, and on PostgreSQL at a socket: a signed status beside 5,000
           starts while 5,000 users are added, on PostgreSQL at another server; statuses while 20 of 20,000 live sessions
           end; --overdue sessions that are overdue when a server starts, and the starts beside their ends
 fleet     joins, one by one and many at once; the list of users of --computers computers that hold a request each: its
-          size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor time; the console's pages with
-          thousands of users, computers and sessions; apart from `all`
+          size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor
+          time; the console's pages with thousands of users, computers and sessions; apart from `all`
 desktop   on booted hosts: from the service's word that the phone left to locked, and to gone, for sway, SDDM and Plasma;
           from the request to unlocked, beside the password; apart from `all`
 presence  what the probe for phones by Bluetooth costs, in a virtual machine with virtual controllers; apart from `all`
 
 Beside each figure stands what is asked of it, where something is. The last part has what was asked for, made of the run's
-other lines: `--part server,scale,load,sign-in` has all of it, in some minutes. --save writes
-Tests/Benchmarks/BENCHMARKS.md and its plots.
+other lines: `--part server,scale,load,sign-in` has all of it, in some minutes. --save writes the parts of this run into
+Tests/Benchmarks/BENCHMARKS.md, with their plots; the page's other parts stay.
 
 Run as root after packaging/build-product. It runs in a mount namespace of its own with a PAM folder of its own, with
 the real service on loopback and `iampass-phone watch --answer approve` as the phone; the machine is left as it was.
