@@ -358,7 +358,7 @@ let package = Package(
     .testTarget(
       name: "IAMPASSControlTests",
       dependencies: [
-        "IAMPASSControl", "HostDoctor", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
+        "IAMPASSControl", "CommandSupport", "HostDoctor", "PresenceLink", "HostState", "HostSystem", "IAMPASSProtocol",
         .product(name: "ArgumentParser", package: "swift-argument-parser"),
       ], path: "Tests/Unit/IAMPASSControlTests", swiftSettings: strict),
     .testTarget(

@@ -14,7 +14,7 @@ final class AdminLock {
   private let descriptor: Int32
 
   /// Takes the lock of the configuration's folder, and finishes the change of a killed command.
-  init(folder: String) throws(Failure) {
+  init(folder: String) throws(CommandProblem) {
     let path = folder + "/" + SetupPlace.administratorLockName
     let descriptor = iampass_open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else {
@@ -27,12 +27,11 @@ final class AdminLock {
 
   /// The lock for turning off, which must work on a broken computer too. Nil, with a warning, if the lock cannot be
   /// taken; no warning if the folder is missing. It still waits for another iampassctl.
-  static func ifThere(folder: String) throws(Failure) -> AdminLock? {
-    do throws(Failure) { return try AdminLock(folder: folder) } catch {
-      switch error {
-      case .busy: throw error
-      case .notSetUp: break
-      default: Terminal.complain("warning: \(error.message); going on without the lock")
+  static func ifThere(folder: String) throws(CommandProblem) -> AdminLock? {
+    do throws(CommandProblem) { return try AdminLock(folder: folder) } catch {
+      if error == .busy { throw error }
+      if error != .notSetUp(folder: folder) {
+        Terminal.complain("warning: \(error.message); going on without the lock")
       }
       return nil
     }
@@ -40,7 +39,7 @@ final class AdminLock {
 
   deinit { close(descriptor) }
 
-  private static func take(_ descriptor: Int32, _ path: String) throws(Failure) {
+  private static func take(_ descriptor: Int32, _ path: String) throws(CommandProblem) {
     let end = MonotonicInstant.now().advanced(milliseconds: patience)
     var hasSaid = false
     while flock(descriptor, LOCK_EX | LOCK_NB) != 0 {

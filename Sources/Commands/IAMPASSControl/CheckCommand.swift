@@ -16,7 +16,7 @@ struct CheckCommand: ParsableCommand {
   @Flag(help: "Print a JSON object.") var json = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       var report = Doctor(place: host.place, pamFolder: pamFolder).look()
       if let trial = TrialState.look(host).finding { report.add(trial) }

@@ -48,16 +48,16 @@ struct ConfiguredHost {
   /// The computer's name at the service; nil if the credential does not have it.
   private let hostName: String?
   /// The credential's path; nil if a `--credentials` file was given.
-  private let credentialsPath: String
+  let credentialsPath: String
 
-  init(_ options: ManagementOptions) throws(Failure) {
+  init(_ options: ManagementOptions) throws(CommandProblem) {
     try self.init(path: options.host.path, credentials: options.credentials)
   }
 
   /// - Parameters:
   ///   - path: the configuration's path.
   ///   - credentials: another file than the one beside the configuration.
-  init(path: String, credentials: String?) throws(Failure) {
+  init(path: String, credentials: String?) throws(CommandProblem) {
     try requireRoot()
     do throws(Misconfiguration) {
       setup = try HostSetup(path: path)
@@ -93,7 +93,7 @@ struct ConfiguredHost {
   /// - Parameter user: the user of the call's token. The error names this user if the service does not know the token.
   func manage<Answer>(
     for user: UnixUsername? = nil, _ call: (ManagementClient, MonotonicInstant) throws(ServiceError) -> Answer
-  ) throws(Failure) -> Answer {
+  ) throws(CommandProblem) -> Answer {
     do { return try call(management, MonotonicInstant.now().advanced(milliseconds: Self.patience)) } catch {
       if case .notAccepted = error { throw .mayNotManage(credentials: credentialsPath) }
       if case .notFound = error, let user { throw .unknownAtService(user) }
@@ -104,13 +104,13 @@ struct ConfiguredHost {
   /// Makes one call to the service's `authentication/*`, within the given time.
   func authenticate<Answer>(
     milliseconds: Int64 = patience, _ call: (AuthenticationClient, MonotonicInstant) throws(ServiceError) -> Answer
-  ) throws(Failure) -> Answer {
+  ) throws(CommandProblem) -> Answer {
     do { return try call(authentication, MonotonicInstant.now().advanced(milliseconds: milliseconds)) } catch {
       throw Self.failure(error, setup)
     }
   }
 
-  func server() throws(Failure) -> ServerURL {
+  func server() throws(CommandProblem) -> ServerURL {
     guard let server = setup.configuration.server else {
       throw .misconfigured(.noServer, path: setup.configurationPath)
     }
@@ -118,7 +118,7 @@ struct ConfiguredHost {
   }
 
   /// The service's announcement; nil if it does not have one.
-  func announcement() throws(Failure) -> ServiceAnnouncement? {
+  func announcement() throws(CommandProblem) -> ServiceAnnouncement? {
     let probe = ServiceProbe(
       server: try server(), dialect: setup.configuration.dialect, transport: transport, unixTime: { Int64(time(nil)) })
     do { return try probe.greeting(deadline: .now().advanced(milliseconds: Self.patience)).announcement } catch {
@@ -130,7 +130,7 @@ struct ConfiguredHost {
   /// it.
   ///
   /// - Parameter context: nil, or without a host, if the service itself gives the computer's name.
-  func question(of user: UnixUsername, context: SignInContext?) throws(Failure) -> ApprovalQuestion {
+  func question(of user: UnixUsername, context: SignInContext?) throws(CommandProblem) -> ApprovalQuestion {
     guard let trust = setup.phoneTrust else { return .service(methods: [], context: context) }
     guard var context else { throw .misconfigured(.verifiedWithoutContext, path: setup.configurationPath) }
     context.host = hostName ?? context.host
@@ -151,20 +151,20 @@ struct ConfiguredHost {
   /// Ignores Ctrl-C from now on: the call that undoes the change must still be sent.
   func ignoreInterruption() { transport.ignoreInterruption() }
 
-  private static func failure(_ error: ServiceError, _ setup: HostSetup) -> Failure {
+  private static func failure(_ error: ServiceError, _ setup: HostSetup) -> CommandProblem {
     guard case .transport(let transport) = error else { return .service(error) }
     if transport.code == .interrupted { return .interrupted }
     return setup.configuration.server.map { .unreachable($0, transport) } ?? .service(error)
   }
 
   /// The user as the system spells the name, with the token that the file has for this user, shared or not.
-  func enrolled(_ text: String) throws(Failure) -> EnrolledUser {
+  func enrolled(_ text: String) throws(CommandProblem) -> EnrolledUser {
     guard setup.configuration.users == .file else { return try enrolledForSignIn(text) }
     return try enrolled(text) { (user) throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
   }
 
   /// As ``enrolled(_:)``, but throws for a shared token that sign-ins do not take.
-  func enrolledForSignIn(_ text: String) throws(Failure) -> EnrolledUser {
+  func enrolledForSignIn(_ text: String) throws(CommandProblem) -> EnrolledUser {
     let user = try UnixUsername(typed: text)
     let token: Secret?
     let known = try SystemUser.look(for: user)
@@ -177,14 +177,14 @@ struct ConfiguredHost {
 
   private func enrolled(
     _ text: String, _ tokenOf: (UnixUsername) throws(UserTokensError) -> Secret?
-  ) throws(Failure) -> EnrolledUser {
+  ) throws(CommandProblem) -> EnrolledUser {
     let user = try UnixUsername(typed: text)
     guard let token = try usersFile({ () throws(UserTokensError) in try tokenOf(user) }) else { throw .noToken(user) }
     return EnrolledUser(name: user, token: token)
   }
 
   /// The user's token, if there is one: the file's, shared or not, or the service's for a user who may sign in here.
-  func token(of user: UnixUsername) throws(Failure) -> Secret? {
+  func token(of user: UnixUsername) throws(CommandProblem) -> Secret? {
     guard setup.configuration.users == .service else {
       return try usersFile { () throws(UserTokensError) in try UserTokens(path: usersPath).token(of: user) }
     }
@@ -194,14 +194,14 @@ struct ConfiguredHost {
     }
   }
 
-  func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(Failure) -> Result {
+  func usersFile<Result>(_ body: () throws(UserTokensError) -> Result) throws(CommandProblem) -> Result {
     do { return try body() } catch { throw .misconfigured(.users(error, path: usersPath), path: usersPath) }
   }
 }
 
 extension UnixUsername {
   /// A name from the command line, as the system spells it if it knows the user.
-  init(typed text: String) throws(Failure) {
+  init(typed text: String) throws(CommandProblem) {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
     // A name that cannot be looked up stays as typed, because a lost phone must be removable during an outage too. It
     // is then found in a file only if it has the same spelling there.
@@ -211,7 +211,7 @@ extension UnixUsername {
 
 extension SystemUser {
   /// Nil if the system says that it does not know the name.
-  static func look(for name: UnixUsername) throws(Failure) -> SystemUser? {
+  static func look(for name: UnixUsername) throws(CommandProblem) -> SystemUser? {
     do { return try find(named: name) } catch { throw .lookup(error) }
   }
 }

@@ -1,3 +1,4 @@
+import CommandSupport
 import HostState
 import HostSystem
 import IAMPASSClient
@@ -21,7 +22,7 @@ struct PhoneQuestion {
   /// The approved session. On any other ending the request is ended at the service, and an error is thrown.
   ///
   /// - Parameter text: the spinner's text.
-  func approval(_ text: String) throws(Failure) -> ActiveSession {
+  func approval(_ text: String) throws(CommandProblem) -> ActiveSession {
     let question = try host.question(of: user.name, context: context)
     do { try question.prepareToVerify() } catch { throw .service(.approvalNotVerified(.unverifiable(error))) }
     let answer = try host.authenticate { (client, deadline) throws(ServiceError) in
@@ -39,7 +40,7 @@ struct PhoneQuestion {
     case .pending(let session):
       // The code comes first, because a narrow terminal cuts the line.
       let code = session.matchCode.map { "code \($0): " } ?? ""
-      do throws(Failure) {
+      do throws(CommandProblem) {
         let active = try wait(for: session, Spinner(code + text, host.interrupt))
         try requireStillTrusted(active)
         return active
@@ -51,7 +52,7 @@ struct PhoneQuestion {
   }
 
   /// Throws if an administrator has removed the phone from the list while the phone was asked.
-  private func requireStillTrusted(_ active: ActiveSession) throws(Failure) {
+  private func requireStillTrusted(_ active: ActiveSession) throws(CommandProblem) {
     switch try host.question(of: user.name, context: context) {
     case .service: break
     case .phone(let demand, _):
@@ -59,7 +60,7 @@ struct PhoneQuestion {
     }
   }
 
-  private func wait(for session: PendingSession, _ spinner: Spinner) throws(Failure) -> ActiveSession {
+  private func wait(for session: PendingSession, _ spinner: Spinner) throws(CommandProblem) -> ActiveSession {
     defer { spinner.clear() }
     let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
     while MonotonicInstant.now() < end {

@@ -12,7 +12,7 @@ struct Prompt {
   let interrupt: Interrupt
 
   /// Reads one line. The answer may be empty.
-  func line(_ question: String) throws(Failure) -> String {
+  func line(_ question: String) throws(CommandProblem) -> String {
     Terminal.put(question)
     var bytes = try answer()
     defer { wipe(&bytes) }
@@ -20,7 +20,7 @@ struct Prompt {
   }
 
   /// Reads one line that the terminal does not show.
-  func secret(_ question: String) throws(Failure) -> Secret {
+  func secret(_ question: String) throws(CommandProblem) -> Secret {
     let echo = Echo()
     defer { echo.restore() }
     Terminal.put(question)
@@ -31,12 +31,12 @@ struct Prompt {
   }
 
   /// Asks for `y` or `yes`. Enter alone means no.
-  func agrees(_ question: String) throws(Failure) -> Bool {
+  func agrees(_ question: String) throws(CommandProblem) -> Bool {
     let word = try line(question + " [y/N] ").lowercased()
     return word == "y" || word == "yes"
   }
 
-  private func answer() throws(Failure) -> [UInt8] {
+  private func answer() throws(CommandProblem) -> [UInt8] {
     var bytes: [UInt8] = []
     bytes.reserveCapacity(Self.greatestLength)
     while true {

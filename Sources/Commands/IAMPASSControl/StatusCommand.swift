@@ -23,7 +23,7 @@ struct StatusCommand: ParsableCommand {
   @Flag(help: "Print a JSON object.") var json = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       let records = try RecordedSessions(host)
       let setup = records.setup
       let screen = StatusScreen(

@@ -1,3 +1,4 @@
+import CommandSupport
 import IAMPASSProtocol
 import Testing
 
@@ -96,7 +97,7 @@ import Testing
   ])
   func aLinkOfAnotherAddressIsNotOffered(_ link: String) throws {
     for (isPinned, isVerified) in [(true, false), (false, true)] {
-      let failure = #expect(throws: Failure.self) {
+      let failure = #expect(throws: CommandProblem.self) {
         try offer(link, isPinned: isPinned, isVerified: isVerified)
       }
       #expect(failure?.message.contains("and server is https://iampass.test:8443") == true)

@@ -1,3 +1,4 @@
+import CommandSupport
 import HostSystem
 import IAMPASSProtocol
 import PresenceLink
@@ -55,7 +56,7 @@ import Testing
 
   @Test(arguments: ["", "A4:C3:F0:11:22", "A4-C3-F0-11-22-33", "00:00:00:00:00:00", "A4:C3:F0:11:22:33 "])
   func whatIsNotAnAddressIsAnErrorOfUsage(text: String) {
-    #expect(throws: Failure.self) { try BluetoothAddress(argument: text) }
+    #expect(throws: CommandProblem.self) { try BluetoothAddress(argument: text) }
     #expect(PresenceProblem.badAddress(text).exitCode == 64)
   }
 }

@@ -22,15 +22,15 @@ struct AuditCommand: ParsableCommand {
   @Flag(help: "Print a JSON array.") var json = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
-      let name = try user.map { (text) throws(Failure) in try UnixUsername(typed: text).text }
+      let name = try user.map { (text) throws(CommandProblem) in try UnixUsername(typed: text).text }
       let start = (since ?? .usual).unixTime(now: Int64(time(nil)))
       let journal = try AuditJournal.read(since: start)
       var atService: [ServiceSignIn]?
-      var problem: Failure?
+      var problem: CommandProblem?
       if !local {
-        do throws(Failure) { atService = try ServiceAudit(path: host.path).signIns(since: start) } catch {
+        do throws(CommandProblem) { atService = try ServiceAudit(path: host.path).signIns(since: start) } catch {
           problem = error
         }
       }

@@ -16,7 +16,7 @@ struct AuditJournal {
   let isCut: Bool
 
   /// - Parameter start: Unix seconds.
-  static func read(since start: Int64) throws(Failure) -> AuditJournal {
+  static func read(since start: Int64) throws(CommandProblem) -> AuditJournal {
     // Modules write with syslog(3), in programs of all kinds. sudo, sshd and cron also write so about other things.
     let module = try look(["--grep=^pam_iampass\\(", "SYSLOG_FACILITY=10"], since: start)
     let units = try look(
@@ -38,7 +38,7 @@ struct AuditJournal {
 
   private static func look(
     _ matches: [String], since start: Int64
-  ) throws(Failure) -> (lines: [AuditLine], isCut: Bool) {
+  ) throws(CommandProblem) -> (lines: [AuditLine], isCut: Bool) {
     let words = [
       journalctl, "--output=json", "--output-fields=MESSAGE,_UID,_SYSTEMD_UNIT", "--quiet", "--no-pager",
       "--since=@\(start)",

@@ -30,10 +30,10 @@ struct ServiceAudit {
 
   private let host: ConfiguredHost
 
-  init(path: String) throws(Failure) { host = try ConfiguredHost(path: path, credentials: nil) }
+  init(path: String) throws(CommandProblem) { host = try ConfiguredHost(path: path, credentials: nil) }
 
   /// - Parameter start: Unix seconds.
-  func signIns(since start: Int64) throws(Failure) -> [ServiceSignIn] {
+  func signIns(since start: Int64) throws(CommandProblem) -> [ServiceSignIn] {
     var found: [String: ServiceSignIn] = [:]
     var before: Int64?
     for _ in 0..<Self.greatestPageCount {
@@ -56,10 +56,10 @@ struct ServiceAudit {
     throw .auditTooLong
   }
 
-  private static func failure(_ failure: Failure) -> Failure {
-    switch failure {
-    case .service(.notFound): .auditNotTold
-    case .service(.notAccepted(status: 403)): .auditNotForApplications
+  private static func failure(_ failure: CommandProblem) -> CommandProblem {
+    switch failure.serviceError {
+    case .notFound?: .auditNotTold
+    case .notAccepted(status: 403)?: .auditNotForApplications
     default: failure
     }
   }

@@ -41,7 +41,7 @@ struct EnableCommand: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -80,16 +80,16 @@ struct EnableCommand: ParsableCommand {
   /// Switches on completely or not at all: if a step fails, the steps before it are undone.
   ///
   /// - Returns: the user who must sign in during the trial; nil without a trial.
-  private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(Failure) -> String? {
+  private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(CommandProblem) -> String? {
     let wereOff = try PAMProfiles.off()
     let keyBefore = SecurityKeyParts.Before()
     let trialBefore = Trial.Units()
     // The trial begins before a step that could lock users out.
-    let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(Failure) in
+    let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(CommandProblem) in
       try Trial.begin(seconds: seconds, options: host)
     }
     var old: [UInt8]?
-    do throws(Failure) {
+    do throws(CommandProblem) {
       old = try write(names)
       try PAMProfiles.switchOn()
       try SecurityKeyParts.settle(key, services: DesktopServices.expanded(names), folder: host.folder)
@@ -104,7 +104,7 @@ struct EnableCommand: ParsableCommand {
     return trialUser
   }
 
-  private func refuseProblems(_ change: PlannedChange) throws(Failure) {
+  private func refuseProblems(_ change: PlannedChange) throws(CommandProblem) {
     let doctor = Doctor(place: host.place, pamFolder: PAMProfiles.folder, change: change)
     guard !force else {
       // This is the only problem that switching on can cause.
@@ -129,16 +129,16 @@ struct EnableCommand: ParsableCommand {
     return names
   }
 
-  private func configured() throws(Failure) -> [String] { try configuration().services }
+  private func configured() throws(CommandProblem) -> [String] { try configuration().services }
 
-  private func configuration() throws(Failure) -> Configuration {
+  private func configuration() throws(CommandProblem) -> Configuration {
     do { return try Configuration(path: host.path) } catch {
       throw .misconfigured(.configuration(error, path: host.path), path: host.path)
     }
   }
 
   /// The services to list; nil if those in force stay.
-  private func wantedServices() throws(Failure) -> [String]? {
+  private func wantedServices() throws(CommandProblem) -> [String]? {
     guard let wanted = try withDesktop(services.flatMap(Self.names)) else { return nil }
     // sudo-i comes with sudo. The requested services must exist.
     let files = PAMReader(folder: PAMProfiles.folder)
@@ -149,7 +149,7 @@ struct EnableCommand: ParsableCommand {
   }
 
   /// The names, and with `--desktop` the group; the services of the group are not named one by one.
-  private func withDesktop(_ names: [String]?) throws(Failure) -> [String]? {
+  private func withDesktop(_ names: [String]?) throws(CommandProblem) -> [String]? {
     guard desktop else { return names }
     let others: [String]
     if let names { others = names } else { others = try configured() }
@@ -157,13 +157,13 @@ struct EnableCommand: ParsableCommand {
   }
 
   /// ``refuseProblems(_:)`` reports a configuration that cannot be read.
-  private func planForSSHD(_ wanted: [String]?) throws(Failure) -> SSHDropIn.Plan {
+  private func planForSSHD(_ wanted: [String]?) throws(CommandProblem) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
     return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd, asks: !yes) : .notNeeded
   }
 
   /// - Returns: the old text; nil if nothing was written.
-  private func write(_ names: [String]) throws(Failure) -> [UInt8]? {
+  private func write(_ names: [String]) throws(CommandProblem) -> [UInt8]? {
     guard try configured() != DesktopServices.expanded(names) else { return nil }
     do throws(FileError) {
       let old = try SecureFile.read(host.path, privacy: .readableByAll, limit: 64 * 1024)
@@ -192,7 +192,7 @@ struct DisableCommand: ParsableCommand {
   @OptionGroup var host: HostOptions
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -206,8 +206,8 @@ struct DisableCommand: ParsableCommand {
 enum TurnOff {
   /// Switches off every part even if one fails, then throws the first failure. Keeps the trial if the profiles are
   /// still on.
-  static func run(_ host: HostOptions) throws(Failure) {
-    var failure: Failure?
+  static func run(_ host: HostOptions) throws(CommandProblem) {
+    var failure: CommandProblem?
     // This is first: otherwise the helper would report the lines as lost.
     do { try ExpectedLines.forget(host) } catch { failure = error }
     do { try KeyringParts.switchOff(host) } catch { failure = failure ?? error }

@@ -15,7 +15,7 @@ enum ExpectedLines {
   }
 
   /// Expects no lines any more. If the configuration cannot be read, this uses the default folder.
-  static func forget(_ host: HostOptions) throws(Failure) {
+  static func forget(_ host: HostOptions) throws(CommandProblem) {
     let configuration = (try? Configuration(path: host.path)) ?? Configuration()
     do { try PhoneLineNote(state: RunFolder(path: configuration.stateFolder)).forget() } catch { throw .file(error) }
   }

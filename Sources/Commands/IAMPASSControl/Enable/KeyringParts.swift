@@ -33,7 +33,7 @@ enum KeyringParts {
   /// Switches both off, then forgets the sealed passwords, and prints one line about it.
   ///
   /// - Throws: if sealed passwords cannot be forgotten.
-  static func switchOff(_ host: HostOptions) throws(Failure) {
+  static func switchOff(_ host: HostOptions) throws(CommandProblem) {
     if isOn { _ = Program.run([update, "--package", "--disable", profile], seconds: 60) }
     stopSocket()
     let kept: SealedPasswords

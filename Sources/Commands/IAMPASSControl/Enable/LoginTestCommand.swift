@@ -32,12 +32,12 @@ struct LoginTestCommand: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
-      guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
+      guard let name = UnixUsername(validating: user) else { throw CommandProblem.badUsername(user) }
       let folder = pamFolder ?? PAMProfiles.folder
       guard PAMReader(folder: folder).has(service) else {
-        throw Failure.file(FileError(.missing, path: "\(folder)/\(service)"))
+        throw CommandProblem.file(FileError(.missing, path: "\(folder)/\(service)"))
       }
       if OwnUnit.isNeeded(for: service), !inOwnUnit { OwnUnit.enter(service: service, user: user) }
       let configuration = (try? Configuration(path: Configuration.path)) ?? Configuration()

@@ -26,22 +26,22 @@ enum PAMProfiles {
   private static let patience: Int64 = 60
 
   /// Throws if a part is missing without which the phone would not be asked.
-  static func requireParts() throws(Failure) {
+  static func requireParts() throws(CommandProblem) {
     guard ModuleFile.find(module) != nil else { throw .moduleMissing }
     let files = [command] + profiles.map { "\(sources)/\($0.name)" }
     for file in files where access(file, R_OK) != 0 { throw .file(FileError(.missing, path: file)) }
   }
 
   /// The profiles whose line is not in its file.
-  static func off() throws(Failure) -> [Profile] {
+  static func off() throws(CommandProblem) -> [Profile] {
     var off: [Profile] = []
     for profile in profiles where try !hasModule(profile) { off.append(profile) }
     return off
   }
 
-  static func areOff() throws(Failure) -> Bool { try off().count == profiles.count }
+  static func areOff() throws(CommandProblem) -> Bool { try off().count == profiles.count }
 
-  static func switchOn() throws(Failure) {
+  static func switchOn() throws(CommandProblem) {
     try update("--enable", profiles)
     // It exits with 0 even if an administrator's edits keep it from changing the files.
     let stillOff = try off()
@@ -58,8 +58,8 @@ enum PAMProfiles {
   }
 
   /// Switches both off. Names all lines that are left, in any file and of any author.
-  static func switchOff() throws(Failure) {
-    var failure: Failure?
+  static func switchOff() throws(CommandProblem) {
+    var failure: CommandProblem?
     do { try update("--disable", profiles) } catch { failure = error }
     let left = PAMFiles.moduleLines()
     for line in left { Terminal.complain("still there: \(line.place): \(line.text.onOneLine)") }
@@ -67,23 +67,23 @@ enum PAMProfiles {
     guard left.isEmpty else { throw .profilesNotOff }
   }
 
-  private static func update(_ option: String, _ profiles: [Profile]) throws(Failure) {
+  private static func update(_ option: String, _ profiles: [Profile]) throws(CommandProblem) {
     guard Program.exists(command) else { throw .file(FileError(.missing, path: command)) }
     let answer = Program.run([command, "--package", option] + profiles.map(\.name), seconds: patience)
     guard let answer, answer.status == 0 else { throw .programFailed(command, answer?.output ?? "") }
   }
 
-  private static func hasModule(_ profile: Profile) throws(Failure) -> Bool {
+  private static func hasModule(_ profile: Profile) throws(CommandProblem) -> Bool {
     try stack(profile.kind, of: profile.file).flatMap(\.lines).contains {
       $0.moduleName == "pam_iampass" && !$0.servesKeyring
     }
   }
 
-  private static func stack(_ kind: String, of file: String) throws(Failure) -> [PAMEntry] {
+  private static func stack(_ kind: String, of file: String) throws(CommandProblem) -> [PAMEntry] {
     do { return try PAMReader(folder: folder).stack(kind, of: file) } catch { throw .pamFile(error) }
   }
 
-  private static func sayLinesToAdd(_ off: [Profile]) throws(Failure) {
+  private static func sayLinesToAdd(_ off: [Profile]) throws(CommandProblem) {
     for profile in off {
       let path = "\(folder)/\(profile.file)"
       if profile.kind == "auth" {
@@ -117,8 +117,8 @@ enum SSHDropIn {
   /// - Parameters:
   ///   - isRequested: `--sshd` was given: the file is written without a question.
   ///   - asks: whether to ask at a terminal otherwise.
-  /// - Throws: ``Failure/sshdUnreadable(_:)``.
-  static func plan(isRequested: Bool, asks: Bool) throws(Failure) -> Plan {
+  /// - Throws: ``CommandProblem/sshdUnreadable(_:)``.
+  static func plan(isRequested: Bool, asks: Bool) throws(CommandProblem) -> Plan {
     switch SSHDaemon.settings() {
     case .notInstalled: return .notNeeded
     case .settings(let settings): if settings.asksPAM { return .notNeeded }
@@ -136,7 +136,7 @@ enum SSHDropIn {
       "hint: iampassctl enable --sshd, or KbdInteractiveAuthentication yes and UsePAM yes in sshd_config")
   }
 
-  static func write() throws(Failure) {
+  static func write() throws(CommandProblem) {
     do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
     let test = SSHDaemon.run(["-t"])
     guard test?.status == 0, case .settings(let settings) = SSHDaemon.settings(), settings.asksPAM else {
@@ -148,7 +148,7 @@ enum SSHDropIn {
   }
 
   /// Removes the file, but only if this command has written it.
-  static func remove() throws(Failure) {
+  static func remove() throws(CommandProblem) {
     guard access(path, F_OK) == 0 else { return }
     guard unlink(path) == 0 else { throw .file(FileError(.system(errno), path: path)) }
     reload()

@@ -21,7 +21,7 @@ final class PAMTransaction {
   /// - Parameters:
   ///   - folder: PAM's folder; nil for libpam's own folders.
   ///   - asSudo: whether to describe the caller as sudo does.
-  init(service: String, user: UnixUsername, folder: String?, asSudo: Bool) throws(Failure) {
+  init(service: String, user: UnixUsername, folder: String?, asSudo: Bool) throws(CommandProblem) {
     self.service = service
     self.user = user
     self.asSudo = asSudo
@@ -109,7 +109,7 @@ final class TerminalConversation {
     guard let answers = calloc(messages.count, MemoryLayout<pam_response>.size) else { return PAM_BUF_ERR }
     let typed = answers.bindMemory(to: pam_response.self, capacity: messages.count)
     for (index, message) in messages.enumerated() {
-      do throws(Failure) { typed[index].resp = try answer(message) } catch {
+      do throws(CommandProblem) { typed[index].resp = try answer(message) } catch {
         wasInterrupted = true
         for earlier in 0..<index { wipe(typed[earlier].resp) }
         free(answers)
@@ -121,7 +121,7 @@ final class TerminalConversation {
   }
 
   /// The answer; nil for a message that needs none.
-  private func answer(_ message: UnsafePointer<pam_message>?) throws(Failure) -> UnsafeMutablePointer<CChar>? {
+  private func answer(_ message: UnsafePointer<pam_message>?) throws(CommandProblem) -> UnsafeMutablePointer<CChar>? {
     guard let message else { throw .interrupted }
     let text = DisplayText.sanitized(message.pointee.msg.map { String(cString: $0) } ?? "", limit: 500)
     let prompt = Prompt(interrupt: interrupt)

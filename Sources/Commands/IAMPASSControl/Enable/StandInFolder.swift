@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 import HostDoctor
 import HostSystem
@@ -13,8 +14,8 @@ final class StandInFolder {
   /// Nil if the service has a file of its own.
   ///
   /// - Parameter folder: of PAM's files, as an absolute path.
-  /// - Throws: ``Failure/file(_:)``.
-  init?(for service: String, in folder: String) throws(Failure) {
+  /// - Throws: ``CommandProblem/file(_:)``.
+  init?(for service: String, in folder: String) throws(CommandProblem) {
     let reader = PAMReader(folder: folder)
     let file = reader.fileName(of: service)
     guard file != service else { return nil }
@@ -31,7 +32,7 @@ final class StandInFolder {
     rmdir(path)
   }
 
-  private func link(_ name: String, to target: String) throws(Failure) {
+  private func link(_ name: String, to target: String) throws(CommandProblem) {
     let place = "\(path)/\(name)"
     guard symlink(target, place) == 0 else { throw .file(FileError(.system(errno), path: place)) }
   }

@@ -18,7 +18,7 @@ enum Trial {
   static let systemctl = "/usr/bin/systemctl"
 
   /// Begins a trial. Returns the user who must sign in, for the message.
-  static func begin(seconds: Int64, options: HostOptions) throws(Failure) -> String {
+  static func begin(seconds: Int64, options: HostOptions) throws(CommandProblem) -> String {
     guard access("/run/systemd/system", F_OK) == 0 else { throw .noSystemd }
     guard let own = realpath("/proc/self/exe", nil) else {
       throw .file(FileError(.system(errno), path: "/proc/self/exe"))
@@ -171,7 +171,7 @@ struct TrialEndCommand: ParsableCommand {
   @Option var since: UInt64?
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let lock = try AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -186,7 +186,7 @@ struct TrialEndCommand: ParsableCommand {
         do throws(FileError) { try note.write(Int64(time(nil))) } catch {
           Terminal.complain("warning: \(error.explanation)")
         }
-        do throws(Failure) { try TurnOff.run(host) } catch {
+        do throws(CommandProblem) { try TurnOff.run(host) } catch {
           say("the trial is over, but \(error.message)")
           throw error
         }

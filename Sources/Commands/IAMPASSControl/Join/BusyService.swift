@@ -25,7 +25,7 @@ struct BusyService {
   }
 
   /// Asks, and asks again while the service has too much to do.
-  mutating func answer<Answer>(to ask: () throws(ServiceError) -> Answer) throws(Failure) -> Answer {
+  mutating func answer<Answer>(to ask: () throws(ServiceError) -> Answer) throws(CommandProblem) -> Answer {
     while true {
       let refusal: ServiceError
       do { return try ask() } catch { refusal = error }
@@ -36,7 +36,7 @@ struct BusyService {
   /// Waits if the same request may succeed in a moment.
   ///
   /// - Returns: whether to ask again.
-  mutating func pauses(after error: ServiceError) throws(Failure) -> Bool {
+  mutating func pauses(after error: ServiceError) throws(CommandProblem) -> Bool {
     guard let seconds = Self.pause(after: error) else { return false }
     let left = end.milliseconds(since: .now())
     // Compared in seconds first: the service could name any number.

@@ -27,14 +27,14 @@ struct FormerAdministrators {
   }
 
   /// Before anything is asked, so that the code goes on to serve.
-  func check(_ code: JoinCode) throws(Failure) {
+  func check(_ code: JoinCode) throws(CommandProblem) {
     guard !areGivenUp, code.fleet == nil, let known else { return }
     throw .join(.noAdministrators(former: Self.signers(known)))
   }
 
   /// - Parameter named: what the code names.
   /// - Returns: what is to be believed from now on; nil: the service alone.
-  func settled(_ named: Fleet?) throws(Failure) -> Fleet? {
+  func settled(_ named: Fleet?) throws(CommandProblem) -> Fleet? {
     guard let known else { return named }
     guard !areGivenUp else {
       Terminal.say("given up: the list of users counted here if \(Self.signers(known)) signed it by phone")

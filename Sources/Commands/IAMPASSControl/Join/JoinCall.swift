@@ -25,7 +25,7 @@ struct JoinCall {
   let interrupt: Interrupt
 
   /// The certificate that the code names, from the service.
-  func anchor() throws(Failure) -> CertificateBundle {
+  func anchor() throws(CommandProblem) -> CertificateBundle {
     guard
       let shown = CertificateReader.shownChain(
         of: server, workerUser: configuration.workerUser, proxy: configuration.proxy)
@@ -41,7 +41,7 @@ struct JoinCall {
   /// Asks until the computer has joined.
   ///
   /// - Parameter waiting: the longest wait for an administrator's approval, in milliseconds.
-  func run(_ note: JoinNote, by anchor: CertificateBundle, waiting: Int64) throws(Failure) -> JoinedComputer {
+  func run(_ note: JoinNote, by anchor: CertificateBundle, waiting: Int64) throws(CommandProblem) -> JoinedComputer {
     let transport = WorkerTransport(
       settings: WorkerSettings(
         server: server, caCertificates: anchor, proxy: configuration.proxy, worker: configuration.worker,
@@ -76,7 +76,7 @@ struct JoinCall {
 
   /// The administrators with the code's digest; nil for a code without a digest. Throws for others: the service's
   /// answer alone does not count.
-  private func anchored(_ named: FleetAnchor?) throws(Failure) -> FleetAnchor? {
+  private func anchored(_ named: FleetAnchor?) throws(CommandProblem) -> FleetAnchor? {
     guard let digest = code.fleet else { return nil }
     guard let named, Digest.areEqual(named.digest, digest) else { throw .join(.otherAdministrators) }
     return named
@@ -97,10 +97,10 @@ struct JoinCall {
   /// Asks until a service that has too much to do has answered.
   private func firstAnswer(
     _ request: HTTPRequest, _ transport: WorkerTransport, _ busy: inout BusyService
-  ) throws(Failure) -> JoinReply? {
+  ) throws(CommandProblem) -> JoinReply? {
     while true {
       do { return try ask(request, transport, mayWait: false) } catch {
-        guard case .service(let refusal) = error, try busy.pauses(after: refusal) else { throw error }
+        guard let refusal = error.serviceError, try busy.pauses(after: refusal) else { throw error }
       }
     }
   }
@@ -108,7 +108,9 @@ struct JoinCall {
   /// - Parameter mayWait: whether to go on if network or service are out of reach for a moment.
   ///
   /// - Returns: nil if the service could not be asked.
-  private func ask(_ request: HTTPRequest, _ transport: WorkerTransport, mayWait: Bool) throws(Failure) -> JoinReply? {
+  private func ask(_ request: HTTPRequest, _ transport: WorkerTransport, mayWait: Bool) throws(CommandProblem)
+    -> JoinReply?
+  {
     let reply: HTTPReply
     do { reply = try transport.exchange(request, deadline: .now().advanced(milliseconds: Self.patience)) } catch {
       if error.code == .interrupted { throw .interrupted }
@@ -143,7 +145,7 @@ struct JoinedComputer {
   /// Checks the values that will be written. Phones would show a wrong computer's name.
   init(
     credential: String, host: String, application: String, fleet: FleetAnchor?, as computer: String
-  ) throws(Failure) {
+  ) throws(CommandProblem) {
     guard host == computer else { throw .service(.badReply(.member("host"))) }
     guard ServiceCredential.isValue(credential) else { throw .service(.badReply(.member("application_id"))) }
     self.credential = credential

@@ -42,7 +42,7 @@ struct JoinCommand: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       if try join() || enable {
         let users = fetchUsers()
@@ -55,7 +55,7 @@ struct JoinCommand: ParsableCommand {
   }
 
   /// - Returns: false if the computer had joined before.
-  private func join() throws(Failure) -> Bool {
+  private func join() throws(CommandProblem) -> Bool {
     let text = code == "-" ? readLine() ?? "" : code
     guard let code = JoinCode(text) else { throw .join(.badCode) }
     let address = try SetupAnswers.address(server)
@@ -78,11 +78,11 @@ struct JoinCommand: ParsableCommand {
     let anchor = try call.anchor()
     Terminal.say("\(address) shows the certificate that the code names")
     let joined: JoinedComputer
-    do throws(Failure) {
+    do throws(CommandProblem) {
       joined = try call.run(note, by: anchor, waiting: (TimeSpan.seconds(wait) ?? 0) * 1_000)
     } catch {
       // A refused secret must not be used again with the next code.
-      if case .join(.refused) = error { JoinNote.forget(in: host.folder) }
+      if case .refused? = error.cause as? JoinProblem { JoinNote.forget(in: host.folder) }
       throw error
     }
     Terminal.say("joined \(joined.application) as \(joined.host)")
@@ -96,7 +96,7 @@ struct JoinCommand: ParsableCommand {
   ///
   /// - Returns: false if there is none yet.
   private func fetchUsers() -> Bool {
-    do throws(Failure) {
+    do throws(CommandProblem) {
       let setup: HostSetup
       do { setup = try HostSetup(path: host.path) } catch { throw .misconfigured(error, path: host.path) }
       let count = try JoinUsers(setup, interrupt: Interrupt()).fetch()
@@ -104,14 +104,14 @@ struct JoinCommand: ParsableCommand {
       return true
     } catch {
       Terminal.complain("warning: the users are not here yet: \(error.message)")
-      if case .join(.administratorsRefused(let reason)) = error {
-        JoinProblem.administratorsRefused(reason).hint.map { Terminal.complain("hint: \($0)") }
+      if case .administratorsRefused? = error.cause as? JoinProblem {
+        error.hint.map { Terminal.complain("hint: \($0)") }
       }
       return false
     }
   }
 
-  private func computerName() throws(Failure) -> String {
+  private func computerName() throws(CommandProblem) -> String {
     var buffer = [CChar](repeating: 0, count: 256)
     guard gethostname(&buffer, 255) == 0 else { throw .file(FileError(.system(errno), path: "/etc/hostname")) }
     let own = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -123,7 +123,7 @@ struct JoinCommand: ParsableCommand {
   /// - Returns: nil in place of a note if this computer has joined that service.
   private func prepared(
     _ address: ServerURL, _ code: JoinCode, _ computer: String
-  ) throws(Failure) -> (Configuration, JoinNote?) {
+  ) throws(CommandProblem) -> (Configuration, JoinNote?) {
     let lock = try AdminLock(folder: host.folder)
     defer { withExtendedLifetime(lock) {} }
     let configuration = try SetupAnswers.configuration(at: host.path)
@@ -142,7 +142,7 @@ struct JoinCommand: ParsableCommand {
   private func write(
     _ joined: JoinedComputer, _ fleet: Fleet?, _ note: JoinNote, _ address: ServerURL, _ configuration: Configuration,
     _ authority: CertificateBundle?, _ interrupt: Interrupt
-  ) throws(Failure) {
+  ) throws(CommandProblem) {
     let answers = SetupAnswers(
       configuration: configuration, server: address,
       credential: ServiceCredential(applicationID: joined.credential, secret: note.secret, host: joined.host),
@@ -162,7 +162,7 @@ struct JoinCommand: ParsableCommand {
   /// the credential of before stays beside it; if nothing is, that one goes on believing the service.
   private func keep(
     _ fleet: Fleet?, for credential: String, since former: String?, in state: RunFolder
-  ) throws(Failure) {
+  ) throws(CommandProblem) {
     guard let fleet else {
       do { return try Fleet.believeService(as: credential, in: state) } catch { throw .file(error) }
     }
@@ -175,13 +175,13 @@ struct JoinCommand: ParsableCommand {
 
   /// Removes the administrators of all other credentials. Those of the former credential stay until the next join: the
   /// helper may still ask for its list, which it must not accept unsigned.
-  private func forgetFleets(except credentials: [String?], in state: RunFolder) throws(Failure) {
+  private func forgetFleets(except credentials: [String?], in state: RunFolder) throws(CommandProblem) {
     do { try Fleet.forget(except: credentials.compactMap { $0 }, in: state) } catch { throw .file(error) }
   }
 
   /// - Parameter hasUsers: whether there is a list of users. Without it sign-in by phone would not work.
   private func offer(_ hasUsers: Bool) throws {
-    guard hasUsers || !enable else { throw Failure.join(.notEnabled) }
+    guard hasUsers || !enable else { throw CommandProblem.join(.notEnabled) }
     var arguments = ["--config=\(host.path)"] + (yes ? ["--yes"] : [])
     if !enable {
       guard hasUsers, !yes, Terminal.isInteractive,

@@ -19,7 +19,7 @@ struct JoinNote {
   /// The note of the same join. Otherwise a new one, which is on the disk before a request is sent.
   static func kept(
     in folder: String, server: ServerURL, code: JoinCode, computer: String
-  ) throws(Failure) -> JoinNote {
+  ) throws(CommandProblem) -> JoinNote {
     let path = path(in: folder)
     let digest = JoinCode.digest(of: code.secret)
     if let file = try? KeyValueFile(path: path, privacy: .secret), let secret = file["secret"]?.value,

@@ -2,7 +2,7 @@ import Glibc
 import IAMPASSProtocol
 
 /// Why this computer does not join.
-enum JoinProblem: Sendable, Equatable {
+enum JoinProblem: Error, Equatable {
   case badCode
   case badName(String)
   case notEncrypted

@@ -19,7 +19,7 @@ struct JoinUsers {
   }
 
   /// - Returns: the number of users.
-  func fetch() throws(Failure) -> Int {
+  func fetch() throws(CommandProblem) -> Int {
     let (client, credential) = try client()
     let fleet: Fleet?
     do { fleet = try setup.fleet(of: credential) } catch {
@@ -29,7 +29,7 @@ struct JoinUsers {
     return try signed(client, fleet)
   }
 
-  private func plain(_ client: UserListClient, _ credential: String) throws(Failure) -> Int {
+  private func plain(_ client: UserListClient, _ credential: String) throws(CommandProblem) -> Int {
     var fetch = UserListFetch(
       known: ServiceUsers(path: setup.serviceUsersPath, credential: credential), credential: credential)
     var busy = BusyService(interrupt)
@@ -47,7 +47,7 @@ struct JoinUsers {
     }
   }
 
-  private func signed(_ client: UserListClient, _ fleet: Fleet) throws(Failure) -> Int {
+  private func signed(_ client: UserListClient, _ fleet: Fleet) throws(CommandProblem) -> Int {
     let place = SignedUsers.Place(folder: setup.configuration.stateFolder + "/service")
     guard let origin = setup.configuration.server?.origin else { throw .join(.notEnabled) }
     var fetch = SignedListFetch(
@@ -76,7 +76,7 @@ struct JoinUsers {
 
   private static var deadline: MonotonicInstant { .now().advanced(milliseconds: patience) }
 
-  private func client() throws(Failure) -> (UserListClient, String) {
+  private func client() throws(CommandProblem) -> (UserListClient, String) {
     do throws(Misconfiguration) {
       let credential = try setup.credential()
       let client = UserListClient(

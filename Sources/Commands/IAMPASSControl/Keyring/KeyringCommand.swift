@@ -17,7 +17,7 @@ struct KeyringStatus: ParsableCommand {
   @OptionGroup var host: HostOptions
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       Terminal.say("keyring = \(try host.configuration().keyring.rawValue)")
       let kept = try host.sealedPasswords()
@@ -26,7 +26,7 @@ struct KeyringStatus: ParsableCommand {
           guard let key = try kept.key(of: uid) else { continue }
           Terminal.say("\(SealedPasswords.owner(uid)): sealed with \(key.rawValue)")
         }
-      } catch { throw Failure.file(error) }
+      } catch { throw CommandProblem.file(error) }
     }
   }
 }
@@ -45,19 +45,19 @@ struct KeyringForget: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let kept = try host.sealedPasswords()
       guard !all else { return Terminal.say(try kept.forgetAllAndTell() ?? "no password is sealed") }
       // All names are checked first, so that a mistyped name changes nothing.
-      let uids = try users.map { (text) throws(Failure) in try uid(text) }
+      let uids = try users.map { (text) throws(CommandProblem) in try uid(text) }
       for (user, uid) in zip(users, uids) {
         Terminal.say(try kept.forgetOne(uid) ? "\(user): forgotten" : "\(user): no password is sealed")
       }
     }
   }
 
-  private func uid(_ user: String) throws(Failure) -> UInt32 {
+  private func uid(_ user: String) throws(CommandProblem) -> UInt32 {
     if let number = UInt32(user) { return number }
     guard let name = UnixUsername(validating: user) else { throw .badUsername(user) }
     guard let found = try SystemUser.look(for: name) else { throw .unknownUser(name) }
@@ -67,7 +67,7 @@ struct KeyringForget: ParsableCommand {
 
 extension SealedPasswords {
   /// - Returns: the users whose passwords were forgotten, in one line; nil if there were none.
-  func forgetAllAndTell() throws(Failure) -> String? {
+  func forgetAllAndTell() throws(CommandProblem) -> String? {
     let whose: [UInt32]
     do { whose = try forgetAll() } catch { throw .file(error) }
     guard !whose.isEmpty else { return nil }
@@ -76,13 +76,13 @@ extension SealedPasswords {
   }
 
   /// - Returns: whether there was a sealed password.
-  func forgetOne(_ uid: UInt32) throws(Failure) -> Bool {
+  func forgetOne(_ uid: UInt32) throws(CommandProblem) -> Bool {
     do { return try forget(uid) } catch { throw .file(error) }
   }
 }
 
 extension HostOptions {
-  func configuration() throws(Failure) -> Configuration {
+  func configuration() throws(CommandProblem) -> Configuration {
     do { return try Configuration(path: path) } catch {
       throw .misconfigured(.configuration(error, path: path), path: path)
     }
@@ -90,7 +90,7 @@ extension HostOptions {
 
   /// The sealed passwords; those in the default folder if there is no configuration. Throws if the configuration cannot
   /// be read: it may name another folder.
-  func sealedPasswords() throws(Failure) -> SealedPasswords {
+  func sealedPasswords() throws(CommandProblem) -> SealedPasswords {
     let folder: String
     do { folder = try Configuration(path: path).stateFolder } catch {
       guard case .keyValue(.file(let file)) = error, file.code == .missing else {

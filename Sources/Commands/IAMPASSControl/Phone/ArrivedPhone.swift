@@ -13,7 +13,7 @@ struct ArrivedPhone {
   /// Pins the phone if its keys are proven. Prints the result.
   ///
   /// - Returns: the pinned keys; nil if none were.
-  func pin() throws(Failure) -> PhoneKeys? {
+  func pin() throws(CommandProblem) -> PhoneKeys? {
     switch proof {
     case .untold:
       Terminal.say("the service does not tell the phone's keys, so this computer does not pin the phone")
@@ -36,7 +36,7 @@ struct ArrivedPhone {
   }
 
   /// Pins the phone again if its keys have changed, such as by a screen lock that was added on the same page.
-  func pinAgain(after pinned: PhoneKeys) throws(Failure) {
+  func pinAgain(after pinned: PhoneKeys) throws(CommandProblem) {
     guard case .link(let link) = proof, let listed = try listed(), !listed.contains(where: { $0.keys == pinned }) else {
       return
     }
@@ -45,18 +45,18 @@ struct ArrivedPhone {
     Terminal.say("this computer has pinned the phone's new keys")
   }
 
-  private func pin(_ proven: ProvenPhone, among listed: [UserPhonesReply.Phone]) throws(Failure) {
+  private func pin(_ proven: ProvenPhone, among listed: [UserPhonesReply.Phone]) throws(CommandProblem) {
     try host.pins.pin(proven, for: user.name, isOnly: listed.count == 1)
   }
 
   /// The user's phones at the service; nil, with a printed reason, if it does not answer. The phone is registered in
   /// any case.
-  private func listed() throws(Failure) -> [UserPhonesReply.Phone]? {
-    do throws(Failure) {
+  private func listed() throws(CommandProblem) -> [UserPhonesReply.Phone]? {
+    do throws(CommandProblem) {
       if let reply = try host.phones(of: user) { return reply.phones }
       complain("the service does not tell the phone's keys any more")
     } catch {
-      if case .interrupted = error { throw .stoppedWaiting(user.name) }
+      if error == .interrupted { throw .stoppedWaiting(user.name) }
       complain(error.message)
     }
     return nil

@@ -14,17 +14,17 @@ struct PhoneForget: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let name = try UnixUsername(typed: user)
-      let id = try phone.map { (text) throws(Failure) in try self.id(beginning: text, of: name) }
-      guard try host.pins.forget(name, phone: id) else { throw Failure.notPinned(name, phone: phone) }
+      let id = try phone.map { (text) throws(CommandProblem) in try self.id(beginning: text, of: name) }
+      guard try host.pins.forget(name, phone: id) else { throw CommandProblem.notPinned(name, phone: phone) }
       Terminal.say(
         "\(name): this computer no longer trusts " + (id == nil ? "any phone of this user" : "that phone"))
     }
   }
 
-  private func id(beginning text: String, of user: UnixUsername) throws(Failure) -> String {
+  private func id(beginning text: String, of user: UnixUsername) throws(CommandProblem) -> String {
     let ids = try host.pins.phones(of: user).map(\.id)
     if ids.contains(text) { return text }
     let matching = ids.filter { !text.isEmpty && $0.hasPrefix(text) }

@@ -19,35 +19,37 @@ struct PhoneList: ParsableCommand {
   @Argument(help: "One user's phones only.") var user: String?
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let path = host.place.phones
       let file = try host.pins.onFile { () throws(PinnedPhonesError) in try PinnedPhones(path: path) }
       var listed: [ListedPhone] = []
-      var failure: Failure?
+      var failure: CommandProblem?
       // A bad line hides only its own user's phones.
-      for name in try user.map({ (text) throws(Failure) in [try UnixUsername(typed: text)] }) ?? file.users() {
+      for name in try user.map({ (text) throws(CommandProblem) in [try UnixUsername(typed: text)] }) ?? file.users() {
         do throws(PinnedPhonesError) {
           listed += try file.phones(of: name).map { ListedPhone(user: name, phone: $0) }
-        } catch { failure = failure ?? Failure(error, path: path) }
+        } catch { failure = failure ?? CommandProblem(error, path: path) }
       }
-      if user == nil, failure == nil, let line = file.badLines().first { failure = Failure(.badLine(line), path: path) }
+      if user == nil, failure == nil, let line = file.badLines().first {
+        failure = CommandProblem(.badLine(line), path: path)
+      }
       show(listed + (try ofService(besides: Set(file.users()))))
       if let failure { throw failure }
     }
   }
 
   /// The phones in the signed list. Users with a pinned phone have no other phones here.
-  private func ofService(besides pinned: Set<UnixUsername>) throws(Failure) -> [ListedPhone] {
+  private func ofService(besides pinned: Set<UnixUsername>) throws(CommandProblem) -> [ListedPhone] {
     guard let trust = (try? HostSetup(path: host.path))?.servicePhones else { return [] }
-    let asked = try user.map { (text) throws(Failure) in try UnixUsername(typed: text) }
+    let asked = try user.map { (text) throws(CommandProblem) in try UnixUsername(typed: text) }
     var listed: [ListedPhone] = []
     do throws(PinnedPhonesError) {
       guard let file = try trust.file() else { return [] }
       for name in asked.map({ [$0] }) ?? file.users() where !pinned.contains(name) {
         listed += try file.phones(of: name).map { ListedPhone(user: name, phone: $0, isPinned: false) }
       }
-    } catch { throw Failure(error, path: trust.path) }
+    } catch { throw CommandProblem(error, path: trust.path) }
     return listed
   }
 

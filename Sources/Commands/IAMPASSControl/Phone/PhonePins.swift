@@ -14,19 +14,19 @@ struct PhonePins {
   /// Adds a phone to the user's pinned phones.
   ///
   /// - Parameter isOnly: whether the user's other phones are removed.
-  func pin(_ proven: ProvenPhone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
+  func pin(_ proven: ProvenPhone, for user: UnixUsername, isOnly: Bool) throws(CommandProblem) {
     try pin(proven.phone, for: user, isOnly: isOnly)
   }
 
   /// - Parameter proven: the service's data of a ``ProvenPhone``.
-  func pin(_ proven: UserPhonesReply.Phone, for user: UnixUsername, isOnly: Bool) throws(Failure) {
+  func pin(_ proven: UserPhonesReply.Phone, for user: UnixUsername, isOnly: Bool) throws(CommandProblem) {
     guard let phone = PinnedPhone(proven, since: Int64(time(nil))) else { throw .unusableKeys(user) }
     try onFile { () throws(PinnedPhonesError) in try editor.pin(phone, for: user, replacing: isOnly) }
   }
 
   /// Prints the user's other phones that this computer still trusts. Only the service says whether the user has more
   /// than one phone.
-  func tellOthers(than proven: ProvenPhone, of user: UnixUsername) throws(Failure) {
+  func tellOthers(than proven: ProvenPhone, of user: UnixUsername) throws(CommandProblem) {
     for phone in try phones(of: user) where phone.id != proven.phone.id {
       let name = phone.name.isEmpty ? "a phone without a name" : phone.name
       Terminal.complain("warning: still trusted for \(user): \(name), with the words \(phone.keys.words)")
@@ -43,22 +43,24 @@ struct PhonePins {
   }
 
   /// Throws if the file cannot be used, before something else is changed.
-  func check() throws(Failure) { try onFile { () throws(PinnedPhonesError) in _ = try PinnedPhones(path: path) } }
+  func check() throws(CommandProblem) {
+    try onFile { () throws(PinnedPhonesError) in _ = try PinnedPhones(path: path) }
+  }
 
   /// The user's pinned phones.
-  func phones(of user: UnixUsername) throws(Failure) -> [PinnedPhone] {
+  func phones(of user: UnixUsername) throws(CommandProblem) -> [PinnedPhone] {
     try onFile { () throws(PinnedPhonesError) in try PinnedPhones(path: path).phones(of: user) }
   }
 
   /// - Parameter id: nil: all phones of the user.
   /// - Returns: whether there was one.
   @discardableResult
-  func forget(_ user: UnixUsername, phone id: String? = nil) throws(Failure) -> Bool {
+  func forget(_ user: UnixUsername, phone id: String? = nil) throws(CommandProblem) -> Bool {
     try onFile { () throws(PinnedPhonesError) in try editor.forget(user, phone: id) }
   }
 
-  func onFile<Result>(_ body: () throws(PinnedPhonesError) -> Result) throws(Failure) -> Result {
-    do { return try body() } catch { throw Failure(error, path: path) }
+  func onFile<Result>(_ body: () throws(PinnedPhonesError) -> Result) throws(CommandProblem) -> Result {
+    do { return try body() } catch { throw CommandProblem(error, path: path) }
   }
 }
 
@@ -72,29 +74,26 @@ extension ConfiguredHost {
   /// The user's phones with their keys, and how many the user may have, from the service. Nil if the service does not
   /// give them, because it is an older one or of another maker. Call it only for a user whom the service knows, and
   /// with a management credential.
-  func phones(of user: EnrolledUser) throws(Failure) -> UserPhonesReply? {
-    do throws(Failure) {
+  func phones(of user: EnrolledUser) throws(CommandProblem) -> UserPhonesReply? {
+    do throws(CommandProblem) {
       return try manage { (client, deadline) throws(ServiceError) in
         try client.phones(of: user.token, deadline: deadline)
       }
     } catch {
-      switch error {
-      case .service(.notFound), .service(.unexpectedStatus), .mayNotManage: return nil
-      default: throw error
+      switch error.serviceError {
+      case .notFound?, .unexpectedStatus?: return nil
+      default:
+        guard error == .mayNotManage(credentials: credentialsPath) else { throw error }
+        return nil
       }
     }
   }
 
   /// Whether a phone that registers now can be pinned. A failed question does not keep a phone from registering.
-  func tellsKeys(of user: EnrolledUser) throws(Failure) -> Bool {
-    do throws(Failure) { return try phones(of: user) != nil } catch {
-      if case .service = error { return false }
+  func tellsKeys(of user: EnrolledUser) throws(CommandProblem) -> Bool {
+    do throws(CommandProblem) { return try phones(of: user) != nil } catch {
+      if error.serviceError != nil { return false }
       throw error
     }
   }
-}
-
-extension Failure {
-  /// - Parameter path: the path of the pinned phones.
-  init(_ error: PinnedPhonesError, path: String) { self = .misconfigured(.phones(error, path: path), path: path) }
 }

@@ -25,17 +25,17 @@ struct PhoneTrustCommand: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       let host = try ConfiguredHost(options)
       let user = try host.enrolledForSignIn(user)
-      guard words != nil || Terminal.isInteractive else { throw Failure.wordsNeeded(user.name) }
+      guard words != nil || Terminal.isInteractive else { throw CommandProblem.wordsNeeded(user.name) }
       // This first checks that the service knows the user and accepts the credential.
-      guard try host.hasPhone(user) else { throw Failure.noPhone(user.name) }
-      guard let listed = try host.phones(of: user)?.phones else { throw Failure.keysNotTold }
-      guard !listed.isEmpty else { throw Failure.noPhone(user.name) }
+      guard try host.hasPhone(user) else { throw CommandProblem.noPhone(user.name) }
+      guard let listed = try host.phones(of: user)?.phones else { throw CommandProblem.keysNotTold }
+      guard !listed.isEmpty else { throw CommandProblem.noPhone(user.name) }
       try host.requireOwnPhones()
       let proven = try words.map { Self.phone(of: listed, with: $0) } ?? asked(listed, user, host)
-      guard let proven else { throw Failure.otherWords(user.name) }
+      guard let proven else { throw CommandProblem.otherWords(user.name) }
       if locum { return try trustAsLocum(proven, user, host) }
       try host.pins.pin(proven, for: user.name, isOnly: listed.count == 1)
       Terminal.say("\(user.name)'s phone \(DisplayText.sanitized(proven.phone.name, limit: 64)) is pinned")
@@ -45,7 +45,8 @@ struct PhoneTrustCommand: ParsableCommand {
 
   /// Pins the phone under the role's name. The administrator's name takes the place of the phone's, because the log and
   /// the user see it.
-  private func trustAsLocum(_ proven: ProvenPhone, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
+  private func trustAsLocum(_ proven: ProvenPhone, _ user: EnrolledUser, _ host: ConfiguredHost) throws(CommandProblem)
+  {
     guard let role = UnixUsername(validating: PinnedPhones.locum) else { throw .badUsername(PinnedPhones.locum) }
     let named = UserPhonesReply.Phone(
       id: proven.phone.id, name: user.name.text, keys: proven.phone.keys, pinMAC: proven.phone.pinMAC,
@@ -57,7 +58,7 @@ struct PhoneTrustCommand: ParsableCommand {
   /// Nil if the words were not a phone's in any of the ``tries``.
   private func asked(
     _ listed: [UserPhonesReply.Phone], _ user: EnrolledUser, _ host: ConfiguredHost
-  ) throws(Failure) -> ProvenPhone? {
+  ) throws(CommandProblem) -> ProvenPhone? {
     let prompt = Prompt(interrupt: host.interrupt)
     Terminal.say("Read six words from \(user.name)'s phone: its page shows them, or iampass-phone status does.")
     for left in (0..<Self.tries).reversed() {

@@ -1,3 +1,4 @@
+import CommandSupport
 import IAMPASSClient
 import IAMPASSProtocol
 
@@ -10,8 +11,9 @@ struct RegistrationOffer {
   ///   - server: the configuration's `server`. A phone signs for the address at which it was registered.
   ///   - isPinned: whether the command can check the phone's keys, and pin them.
   ///   - isVerified: whether sign-ins need a pinned phone.
-  /// - Throws: ``Failure/linkElsewhere(_:_:)`` if a phone that is or must be pinned would register at another address.
-  init(_ link: String, server: ServerURL, isPinned: Bool, isVerified: Bool) throws(Failure) {
+  /// - Throws: ``CommandProblem/linkElsewhere(_:_:)`` if a phone that is or must be pinned would register at another
+  ///   address.
+  init(_ link: String, server: ServerURL, isPinned: Bool, isVerified: Bool) throws(CommandProblem) {
     if isPinned || isVerified, (try? server.ownAddress(link)) == nil { throw .linkElsewhere(link, server) }
     guard isPinned else {
       (text, proof) = (link, .untold)
@@ -30,14 +32,14 @@ extension ConfiguredHost {
   /// A registration link as this computer shows it.
   ///
   /// - Parameter isPinned: whether the command can check the phone's keys, and pin them.
-  func offer(_ link: String, isPinned: Bool) throws(Failure) -> RegistrationOffer {
+  func offer(_ link: String, isPinned: Bool) throws(CommandProblem) -> RegistrationOffer {
     try RegistrationOffer(
       link, server: try server(), isPinned: isPinned, isVerified: setup.configuration.approvals == .verified)
   }
 
   /// Throws if the service says that its phones are registered at another address: they sign for that address, so their
   /// approvals are not valid here. An older service does not say it.
-  func requireOwnPhones() throws(Failure) {
+  func requireOwnPhones() throws(CommandProblem) {
     let server = try server()
     if let address = try announcement()?.address, address.origin != server.origin {
       throw .linkElsewhere(address.description, server)

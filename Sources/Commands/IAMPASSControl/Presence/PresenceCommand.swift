@@ -15,7 +15,7 @@ struct PresenceCommand: ParsableCommand {
 
 extension BluetoothAddress {
   /// - Throws: ``PresenceProblem/badAddress(_:)``.
-  init(argument text: String) throws(Failure) {
+  init(argument text: String) throws(CommandProblem) {
     guard let address = BluetoothAddress(text) else { throw .presence(.badAddress(text)) }
     self = address
   }
@@ -31,20 +31,20 @@ struct PresenceFiles {
     bondsFolder = options.bonds
   }
 
-  func bound() throws(Failure) -> [BoundPhone] {
+  func bound() throws(CommandProblem) -> [BoundPhone] {
     do { return try BoundPhones(path: boundPath).phones } catch { throw failure(error) }
   }
 
-  func bonds() throws(Failure) -> [BondedDevice] {
+  func bonds() throws(CommandProblem) -> [BondedDevice] {
     do { return try BondedDevice.all(in: bondsFolder) } catch { throw .file(error) }
   }
 
   /// The bond; nil if BlueZ has no bond of this adapter with the phone.
-  func bond(adapter: BluetoothAddress, phone: BluetoothAddress) throws(Failure) -> BondedDevice? {
+  func bond(adapter: BluetoothAddress, phone: BluetoothAddress) throws(CommandProblem) -> BondedDevice? {
     do { return try BondedDevice.read(adapter: adapter, address: phone, in: bondsFolder) } catch { throw .file(error) }
   }
 
-  func failure(_ error: BoundPhonesError) -> Failure {
+  func failure(_ error: BoundPhonesError) -> CommandProblem {
     if case .file(let file) = error { return .file(file) }
     return .presence(.badFile(error, path: boundPath))
   }

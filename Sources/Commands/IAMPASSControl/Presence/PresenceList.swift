@@ -14,7 +14,7 @@ struct PresenceList: ParsableCommand {
   @Flag(help: "Print a JSON array.") var json = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let files = PresenceFiles(options)
       let rows = PairedPhone.all(bound: try files.bound(), bonds: try files.bonds())

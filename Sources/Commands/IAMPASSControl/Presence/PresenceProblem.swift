@@ -6,7 +6,7 @@ import IAMPASSProtocol
 import PresenceLink
 
 /// Why a command about phones that are looked for by Bluetooth stops.
-enum PresenceProblem: Sendable, Equatable {
+enum PresenceProblem: Error, Equatable {
   case badAddress(String)
   /// BlueZ has no bond with this device.
   case notBonded(BluetoothAddress)

@@ -12,7 +12,7 @@ struct PresenceRemove: ParsableCommand {
   @Argument(help: "The phone's Bluetooth address.") var address: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let phone = try BluetoothAddress(argument: address)
       let files = PresenceFiles(options)
@@ -22,7 +22,7 @@ struct PresenceRemove: ParsableCommand {
       do throws(BoundPhonesError) {
         isRemoved = try BoundPhonesEditor.remove(phone, fromFile: files.boundPath)
       } catch { throw files.failure(error) }
-      guard isRemoved else { throw Failure.presence(.notBound(phone)) }
+      guard isRemoved else { throw CommandProblem.presence(.notBound(phone)) }
       HelperUnit.reload()
       Terminal.say("\(phone): unbound")
     }

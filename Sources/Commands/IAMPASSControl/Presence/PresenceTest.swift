@@ -26,7 +26,7 @@ struct PresenceTest: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let files = PresenceFiles(options)
       let interrupt = Interrupt()
@@ -36,12 +36,12 @@ struct PresenceTest: ParsableCommand {
         for phone in phones { say(phone, try look(phone, files, interrupt)) }
         round += 1
         if round == count { return }
-        guard interrupt.wait(milliseconds: Self.pause) != .interrupted else { throw Failure.interrupted }
+        guard interrupt.wait(milliseconds: Self.pause) != .interrupted else { throw CommandProblem.interrupted }
       }
     }
   }
 
-  private func wanted(_ files: PresenceFiles) throws(Failure) -> [LookedForPhone] {
+  private func wanted(_ files: PresenceFiles) throws(CommandProblem) -> [LookedForPhone] {
     let bound = try files.bound().map { LookedForPhone($0) }
     guard let text = address else {
       guard !bound.isEmpty else { throw .presence(.nothingBound) }
@@ -58,7 +58,7 @@ struct PresenceTest: ParsableCommand {
   /// Looks for the phone, unless its bond has changed. The helper does the same.
   private func look(
     _ phone: LookedForPhone, _ files: PresenceFiles, _ interrupt: Interrupt
-  ) throws(Failure) -> ProbeReply {
+  ) throws(CommandProblem) -> ProbeReply {
     let device = try files.bond(adapter: phone.adapter, phone: phone.phone)
     if let ignorance = BondState(pinned: phone.keyDigest, device).ignorance {
       return ProbeReply(phone: phone.phone, answer: ignorance, milliseconds: 0)

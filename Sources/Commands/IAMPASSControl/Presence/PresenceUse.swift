@@ -17,14 +17,14 @@ struct PresenceUse: ParsableCommand {
   @Argument(help: "The phone's Bluetooth address.") var address: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let files = PresenceFiles(options)
       let device = try device(files)
       let host = try ConfiguredHost(path: options.host.path, credentials: nil)
       let configuration = host.setup.configuration
       guard device.isAuthenticated || configuration.presenceKey == .any else {
-        throw Failure.presence(.keyNotAuthenticated(device.address))
+        throw CommandProblem.presence(.keyNotAuthenticated(device.address))
       }
       let user = try host.enrolledForSignIn(user)
       try requireUnbound(device.address, to: user.name, files)
@@ -42,9 +42,9 @@ struct PresenceUse: ParsableCommand {
     Terminal.complain("hint: write presence = bluetooth into \(path)")
   }
 
-  private func device(_ files: PresenceFiles) throws(Failure) -> BondedDevice {
+  private func device(_ files: PresenceFiles) throws(CommandProblem) -> BondedDevice {
     let phone = try BluetoothAddress(argument: address)
-    let adapter = try adapter.map { (text) throws(Failure) in try BluetoothAddress(argument: text) }
+    let adapter = try adapter.map { (text) throws(CommandProblem) in try BluetoothAddress(argument: text) }
     let bonds = try files.bonds().filter { $0.address == phone && (adapter == nil || $0.adapter == adapter) }
     guard let device = bonds.first else { throw .presence(.notBonded(phone)) }
     guard bonds.count == 1 else { throw .presence(.severalAdapters(phone)) }
@@ -53,12 +53,12 @@ struct PresenceUse: ParsableCommand {
 
   private func requireUnbound(
     _ phone: BluetoothAddress, to user: UnixUsername, _ files: PresenceFiles
-  ) throws(Failure) {
+  ) throws(CommandProblem) {
     guard let other = try files.bound().first(where: { $0.phone == phone && $0.user != user }) else { return }
     throw .presence(.boundToAnother(phone, other.user))
   }
 
-  private func requireNear(_ device: BondedDevice, _ interrupt: Interrupt) throws(Failure) {
+  private func requireNear(_ device: BondedDevice, _ interrupt: Interrupt) throws(CommandProblem) {
     let request = ProbeRequest(adapter: device.adapter, phone: device.address, level: .medium)
     let reply = try ProbeCall(path: options.probe, interrupt: interrupt).look(request)
     guard reply.answer == .near else {
@@ -67,7 +67,7 @@ struct PresenceUse: ParsableCommand {
   }
 
   /// Asks the user's phone, which shows the request's purpose. The session of the approval is ended at once.
-  private func askUser(_ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
+  private func askUser(_ user: EnrolledUser, _ host: ConfiguredHost) throws(CommandProblem) {
     let configuration = host.setup.configuration
     let context = SignInContext(
       host: RecordedSessions.hostName(), service: "presence: look for this phone", user: user.name.text, tty: nil,
@@ -80,7 +80,7 @@ struct PresenceUse: ParsableCommand {
   }
 
   /// Binds the phone. Its key is pinned only if it is still the one with which the phone was found.
-  private func bind(_ device: BondedDevice, to user: UnixUsername, _ files: PresenceFiles) throws(Failure) {
+  private func bind(_ device: BondedDevice, to user: UnixUsername, _ files: PresenceFiles) throws(CommandProblem) {
     let lock = try AdminLock(folder: options.host.folder)
     defer { withExtendedLifetime(lock) {} }
     try requireUnbound(device.address, to: user, files)

@@ -15,7 +15,7 @@ struct ProbeCall {
   let interrupt: Interrupt
 
   /// - Throws: if the probe does not answer, or if the user pressed Ctrl-C. Any result of the look is returned.
-  func look(_ request: ProbeRequest) throws(Failure) -> ProbeReply {
+  func look(_ request: ProbeRequest) throws(CommandProblem) -> ProbeReply {
     let descriptor = try connect()
     defer { close(descriptor) }
     let question = request.bytes
@@ -35,7 +35,7 @@ struct ProbeCall {
     return reply
   }
 
-  private func connect() throws(Failure) -> Int32 {
+  private func connect() throws(CommandProblem) -> Int32 {
     let descriptor = iampass_connect_packets(path)
     guard descriptor >= 0 else { throw .presence(.noProbe(path: path, errno)) }
     // systemd listens for the probe, as root. Answers of other users do not count.

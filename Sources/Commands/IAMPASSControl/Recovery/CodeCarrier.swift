@@ -21,7 +21,7 @@ struct CodeCarrier {
   let words: [String]
 
   /// - Parameter take: gets each line of the output.
-  func run(_ interrupt: Interrupt, take: (String) -> Void) throws(Failure) -> End {
+  func run(_ interrupt: Interrupt, take: (String) -> Void) throws(CommandProblem) -> End {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw .collect(.cannotStart(words[0])) }
     defer { close(ends[0]) }

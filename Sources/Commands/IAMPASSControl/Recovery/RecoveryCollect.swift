@@ -23,12 +23,12 @@ struct RecoveryCollect: ParsableCommand {
   @Argument(parsing: .postTerminator, help: "The command, after --.") var command: [String]
 
   func run() throws {
-    try reportingFailures {
-      guard anyOutput || isatty(STDOUT_FILENO) == 1 else { throw Failure.codesNeedTerminal }
-      guard command.contains(where: { $0.contains(Self.place) }) else { throw Failure.collect(.noPlaceForKey) }
+    try reportingProblems {
+      guard anyOutput || isatty(STDOUT_FILENO) == 1 else { throw CommandProblem.codesNeedTerminal }
+      guard command.contains(where: { $0.contains(Self.place) }) else { throw CommandProblem.collect(.noPlaceForKey) }
       let interrupt = Interrupt()
       let opener: SealedCodes.Opener
-      do throws(RecoveryError) { opener = try SealedCodes.Opener() } catch { throw Failure.recovery(error) }
+      do throws(RecoveryError) { opener = try SealedCodes.Opener() } catch { throw CommandProblem.recovery(error) }
       var collected = CollectedCodes(opener: opener)
       let words = command.map { $0.replacing(Self.place, with: opener.receiver.text) }
       let end = try CodeCarrier(words: words).run(interrupt) { collected.take($0) }
@@ -38,7 +38,7 @@ struct RecoveryCollect: ParsableCommand {
     }
   }
 
-  private func judge(_ collected: CollectedCodes, _ end: CodeCarrier.End) throws(Failure) {
+  private func judge(_ collected: CollectedCodes, _ end: CodeCarrier.End) throws(CommandProblem) {
     if end == .interrupted { throw .interrupted }
     if collected.unopened > 0 { throw .collect(.notOpened(collected.unopened)) }
     let missing = Self.names(in: computers).filter { !collected.computers.contains($0) }
@@ -90,7 +90,7 @@ struct CollectedCodes {
 }
 
 /// Why codes of several computers are missing.
-enum CollectProblem: Sendable, Equatable {
+enum CollectProblem: Error, Equatable {
   case badKey
   case noPlaceForKey
   case cannotStart(String)

@@ -26,16 +26,16 @@ struct RecoveryList: ParsableCommand {
   @Argument(help: "One user only.") var user: String?
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let codes = try host.recoveryCodes()
-      let name = try user.map { (text) throws(Failure) in try UnixUsername(typed: text) }
+      let name = try user.map { (text) throws(CommandProblem) in try UnixUsername(typed: text) }
       let listed: [ListedSet]
       do throws(RecoveryError) {
         let sets: [RecoverySet]
         if let name { sets = try codes.set(of: name).map { [$0] } ?? [] } else { sets = try codes.sets() }
         listed = try sets.map { (set) throws(RecoveryError) in try ListedSet(set, codes) }
-      } catch { throw Failure.recovery(error) }
+      } catch { throw CommandProblem.recovery(error) }
       if json { return Terminal.say(.array(listed.map(\.json))) }
       let now = Int64(time(nil))
       TextTable(head: ListedSet.head, rows: listed.map { $0.columns(now: now) }).show(whenEmpty: "no recovery codes")
@@ -96,7 +96,7 @@ struct RecoveryRevoke: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -110,12 +110,12 @@ struct RecoveryRevoke: ParsableCommand {
 extension HostOptions {
   /// The recovery codes. Throws if the configuration cannot be read, because it may name another folder than the
   /// default.
-  func recoveryCodes() throws(Failure) -> RecoveryCodes {
+  func recoveryCodes() throws(CommandProblem) -> RecoveryCodes {
     RecoveryCodes(state: RunFolder(path: try configuration().stateFolder))
   }
 
   @discardableResult
-  func revokeRecoveryCodes(of user: UnixUsername) throws(Failure) -> Bool {
+  func revokeRecoveryCodes(of user: UnixUsername) throws(CommandProblem) -> Bool {
     let codes = try recoveryCodes()
     do { return try codes.revoke(user) } catch { throw .recovery(error) }
   }

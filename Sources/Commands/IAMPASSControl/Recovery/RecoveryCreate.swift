@@ -20,13 +20,13 @@ struct RecoveryCreate: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
-      let receiver = try sealedFor.map { (text) throws(Failure) in try Self.receiver(text) }
-      guard anyOutput || receiver != nil || isatty(STDOUT_FILENO) == 1 else { throw Failure.codesNeedTerminal }
+      let receiver = try sealedFor.map { (text) throws(CommandProblem) in try Self.receiver(text) }
+      guard anyOutput || receiver != nil || isatty(STDOUT_FILENO) == 1 else { throw CommandProblem.codesNeedTerminal }
       let interrupt = Interrupt()
       let name = try UnixUsername(typed: user)
-      guard let system = try SystemUser.look(for: name) else { throw Failure.unknownUser(name) }
+      guard let system = try SystemUser.look(for: name) else { throw CommandProblem.unknownUser(name) }
       try requireToken(of: system)
       let codes = try host.recoveryCodes()
       do {
@@ -38,10 +38,10 @@ struct RecoveryCreate: ParsableCommand {
           Self.show(drawn.codes)
         }
         // Codes that were not completely shown would be lost.
-        if let number = Terminal.outputError { throw Failure.outputLost(number) }
-        if interrupt.isPending() { throw Failure.interruptedUnchanged }
+        if let number = Terminal.outputError { throw CommandProblem.outputLost(number) }
+        if interrupt.isPending() { throw CommandProblem.interruptedUnchanged }
         try keep(drawn.set, codes)
-      } catch let error as RecoveryError { throw Failure.recovery(error) }
+      } catch let error as RecoveryError { throw CommandProblem.recovery(error) }
       Terminal.say("\(name): these codes serve from now on, each once, on this computer only")
       sayWhere()
     }
@@ -56,7 +56,7 @@ struct RecoveryCreate: ParsableCommand {
   }
 
   /// Throws for a user without a token, whose codes would never be accepted.
-  private func requireToken(of user: SystemUser) throws(Failure) {
+  private func requireToken(of user: SystemUser) throws(CommandProblem) {
     let token: Secret?
     do throws(Misconfiguration) {
       token = try HostSetup(path: host.path).token(of: user.name, known: user)
@@ -67,7 +67,7 @@ struct RecoveryCreate: ParsableCommand {
     guard token != nil else { throw .noToken(user.name) }
   }
 
-  private static func receiver(_ text: String) throws(Failure) -> SealedCodes.Receiver {
+  private static func receiver(_ text: String) throws(CommandProblem) -> SealedCodes.Receiver {
     guard let receiver = SealedCodes.Receiver(text) else { throw .collect(.badKey) }
     return receiver
   }

@@ -35,7 +35,7 @@ enum SecurityKeyParts {
   }
 
   /// Throws if a part is missing, before a change is made.
-  static func requireParts() throws(Failure) {
+  static func requireParts() throws(CommandProblem) {
     guard ModuleFile.find(module) != nil else { throw .keyModuleMissing }
   }
 
@@ -64,7 +64,7 @@ enum SecurityKeyParts {
   }
 
   /// - Parameter choice: nil keeps the key's place, and writes the services again.
-  static func settle(_ choice: SecurityKeyChoice?, services: [String], folder: String) throws(Failure) {
+  static func settle(_ choice: SecurityKeyChoice?, services: [String], folder: String) throws(CommandProblem) {
     let place: SecurityKeyProfile.Place
     switch choice {
     case .noSecurityKey: return try switchOff()
@@ -85,14 +85,14 @@ enum SecurityKeyParts {
   /// Makes PAM ask the users in the files for a key, if it is the second factor.
   ///
   /// - Parameter user: a user who no longer needs a key.
-  static func renew(_ files: SecurityKeyFiles, without user: UnixUsername? = nil) throws(Failure) {
+  static func renew(_ files: SecurityKeyFiles, without user: UnixUsername? = nil) throws(CommandProblem) {
     guard let profile, profile.place == .second, profile.mapping == files.mapping else { return }
     try write(profile.requiring(try holders(files, .second, without: user)))
   }
 
   private static func holders(
     _ files: SecurityKeyFiles, _ place: SecurityKeyProfile.Place, without user: UnixUsername? = nil
-  ) throws(Failure) -> [UInt32] {
+  ) throws(CommandProblem) -> [UInt32] {
     guard place == .second else { return [] }
     let holders: SecurityKeyFiles.Holders
     do { holders = try files.holders(without: user) } catch { throw .file(error) }
@@ -100,7 +100,7 @@ enum SecurityKeyParts {
     throw .keyOfUnknownUser(unknown)
   }
 
-  private static func write(_ profile: SecurityKeyProfile) throws(Failure) {
+  private static func write(_ profile: SecurityKeyProfile) throws(CommandProblem) {
     do { try AtomicFile.write(Array(profile.text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
     try run("--enable")
     guard isInStack(profile) else {
@@ -118,7 +118,7 @@ enum SecurityKeyParts {
   }
 
   /// Switches the profile off. Keys stay registered.
-  static func switchOff() throws(Failure) {
+  static func switchOff() throws(CommandProblem) {
     guard Before().text != nil || isInStack else { return }
     try run("--disable")
     guard !isInStack else { throw .profilesNotOff }
@@ -126,14 +126,14 @@ enum SecurityKeyParts {
   }
 
   static func putBack(_ before: Before) {
-    do throws(Failure) {
+    do throws(CommandProblem) {
       guard let text = before.text else { return try switchOff() }
       do { try AtomicFile.write(text, to: path, mode: 0o644) } catch { throw .file(error) }
       try run("--enable")
     } catch { Terminal.complain("warning: \(error.message)") }
   }
 
-  private static func run(_ option: String) throws(Failure) {
+  private static func run(_ option: String) throws(CommandProblem) {
     let answer = Program.run([update, "--package", option, name], seconds: 60)
     guard let answer, answer.status == 0 else { throw .programFailed(update, answer?.output ?? "") }
   }

@@ -14,7 +14,7 @@ struct SecurityKeyRegistration {
 
   let host: HostOptions
 
-  func register(_ text: String) throws(Failure) {
+  func register(_ text: String) throws(CommandProblem) {
     try requireRoot()
     let name = try UnixUsername(typed: text)
     guard try SystemUser.look(for: name) != nil else { throw .unknownUser(name) }
@@ -32,7 +32,7 @@ struct SecurityKeyRegistration {
     defer { withExtendedLifetime(lock) {} }
     let files = SecurityKeyFiles(folder: host.folder)
     do { try files.add(line, of: name) } catch { throw .file(error) }
-    do throws(Failure) { try SecurityKeyParts.renew(files) } catch {
+    do throws(CommandProblem) { try SecurityKeyParts.renew(files) } catch {
       Terminal.complain("iampassctl: \(name)'s security key is registered, and PAM does not ask for it")
       throw error
     }
@@ -43,7 +43,7 @@ struct SecurityKeyRegistration {
     }
   }
 
-  func removeAll(_ text: String) throws(Failure) {
+  func removeAll(_ text: String) throws(CommandProblem) {
     try requireRoot()
     let name = try UnixUsername(typed: text)
     let lock = try AdminLock(folder: host.folder)
@@ -66,7 +66,7 @@ struct SecurityKeyRegistration {
 extension HostOptions {
   /// Removes the user's keys. PAM's line is changed first: a user whom it asks for a key must have one.
   @discardableResult
-  func removeSecurityKeys(of user: UnixUsername) throws(Failure) -> Bool {
+  func removeSecurityKeys(of user: UnixUsername) throws(CommandProblem) -> Bool {
     let files = SecurityKeyFiles(folder: folder)
     do throws(FileError) {
       guard try files.counts().contains(where: { UnixUsername(validating: $0.user) == user }) else { return false }

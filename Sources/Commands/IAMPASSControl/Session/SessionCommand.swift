@@ -26,7 +26,7 @@ struct SessionCommand: ParsableCommand {
     @Flag(help: "Print a JSON array.") var json = false
 
     func run() throws {
-      try reportingFailures {
+      try reportingProblems {
         let records = try RecordedSessions(host)
         let sessions = try records.all()
         if json {
@@ -49,10 +49,10 @@ struct SessionCommand: ParsableCommand {
     @Argument(help: "The session's id, or as much of its beginning as is unique.") var id: String
 
     func run() throws {
-      try reportingFailures {
+      try reportingProblems {
         let records = try RecordedSessions(host)
         let session = try records.session(beginning: id)
-        guard records.helperIsThere else { throw Failure.helperNotThere }
+        guard records.helperIsThere else { throw CommandProblem.helperNotThere }
         try records.end(session)
         // A sudo or su is not watched, so its processes are not known.
         let isWatched = session.record.binding != nil
@@ -75,7 +75,7 @@ struct RecordedSessions {
   /// The helper's states of users' phones; empty if the helper does not run.
   let presence: [UserPresence]
 
-  init(_ options: HostOptions) throws(Failure) {
+  init(_ options: HostOptions) throws(CommandProblem) {
     try requireRoot()
     do { setup = try HostSetup(path: options.path) } catch { throw .misconfigured(error, path: options.path) }
     ledger = setup.ledger
@@ -91,7 +91,7 @@ struct RecordedSessions {
   }
 
   /// All sessions, oldest first.
-  func all() throws(Failure) -> [RecordedSession] {
+  func all() throws(CommandProblem) -> [RecordedSession] {
     let ids: [String]
     do { ids = try ledger.ids() } catch { throw .records(error) }
     var sessions: [RecordedSession] = []
@@ -104,7 +104,7 @@ struct RecordedSessions {
     return sessions.sorted { ($0.record.created, $0.record.id) < ($1.record.created, $1.record.id) }
   }
 
-  func session(beginning text: String) throws(Failure) -> RecordedSession {
+  func session(beginning text: String) throws(CommandProblem) -> RecordedSession {
     let matches = try all().filter { !text.isEmpty && $0.isNamed(text) }
     guard let first = matches.first else { throw .noSession(text) }
     guard matches.count == 1 else { throw .severalSessions(text) }
@@ -112,7 +112,7 @@ struct RecordedSessions {
   }
 
   /// Makes the helper end a session, and waits for the end.
-  func end(_ session: RecordedSession) throws(Failure) {
+  func end(_ session: RecordedSession) throws(CommandProblem) {
     let id = session.record.id
     do {
       if session.record.binding == nil { try ledger.release(id) } else { try ledger.requestLogout(id) }

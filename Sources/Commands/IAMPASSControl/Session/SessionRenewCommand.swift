@@ -19,10 +19,10 @@ extension SessionCommand {
     @Argument(help: "The session's id, or as much of its beginning as is unique.") var id: String?
 
     func run() throws {
-      try reportingFailures {
+      try reportingProblems {
         let records = try RecordedSessions(host)
         let session = try id.map { try records.session(beginning: $0) } ?? records.own()
-        guard records.helperIsThere else { throw Failure.helperNotThere }
+        guard records.helperIsThere else { throw CommandProblem.helperNotThere }
         try records.renew(session, ConfiguredHost(path: host.path, credentials: nil))
       }
     }
@@ -31,13 +31,13 @@ extension SessionCommand {
 
 extension RecordedSessions {
   /// The session that this process runs in.
-  func own() throws(Failure) -> RecordedSession {
+  func own() throws(CommandProblem) -> RecordedSession {
     let place = CommandPlace.current()
     guard let found = try all().first(where: { place.isIn($0.record) }) else { throw .noOwnSession }
     return found
   }
 
-  func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(Failure) {
+  func renew(_ session: RecordedSession, _ host: ConfiguredHost) throws(CommandProblem) {
     let record = session.record
     guard record.binding != nil, !record.isReleased, !record.isLogoutRequested else {
       throw .notRenewable(record.publicName)

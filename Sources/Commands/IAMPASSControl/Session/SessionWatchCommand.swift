@@ -18,7 +18,7 @@ extension SessionCommand {
     @Flag(help: "Print a JSON object a line.") var json = false
 
     func run() throws {
-      try reportingFailures {
+      try reportingProblems {
         let records = try RecordedSessions(host)
         let interrupt = Interrupt()
         var seen: [String: RecordedSession] = [:]

@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 import HostState
 import HostSystem
@@ -40,10 +41,10 @@ struct SetupAnswers {
     joining = authority
   }
 
-  init(_ command: SetupCommand, prompt: Prompt?) throws(Failure) {
+  init(_ command: SetupCommand, prompt: Prompt?) throws(CommandProblem) {
     configuration = try Self.configuration(at: command.host.path)
-    newAuthority = try command.ca.map { (path) throws(Failure) in try Self.absolute(path) }
-    let file = try command.secretFile.map { (path) throws(Failure) in try SecretFile(path: path) }
+    newAuthority = try command.ca.map { (path) throws(CommandProblem) in try Self.absolute(path) }
+    let file = try command.secretFile.map { (path) throws(CommandProblem) in try SecretFile(path: path) }
     server = try Self.server(command.server, file?.server ?? configuration.server, prompt)
     let known = try Self.credential(at: command.host.place.credentials)
     credential = try Self.credential(command, file, known, prompt)
@@ -53,7 +54,7 @@ struct SetupAnswers {
   }
 
   /// The configuration. Throws if it is not valid: the administrator must look at it, and it is not overwritten.
-  static func configuration(at path: String) throws(Failure) -> Configuration {
+  static func configuration(at path: String) throws(CommandProblem) -> Configuration {
     do { return try Configuration(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return Configuration() }
       throw .misconfigured(.configuration(error, path: path), path: path)
@@ -61,7 +62,7 @@ struct SetupAnswers {
   }
 
   /// The credential; nil if there is none yet, or if the file is empty.
-  static func credential(at path: String) throws(Failure) -> ServiceCredential? {
+  static func credential(at path: String) throws(CommandProblem) -> ServiceCredential? {
     do { return try ServiceCredential(path: path) } catch {
       if case .keyValue(.file(let file)) = error, file.code == .missing { return nil }
       if case .missing = error { return nil }
@@ -69,7 +70,7 @@ struct SetupAnswers {
     }
   }
 
-  private static func absolute(_ path: String) throws(Failure) -> String {
+  private static func absolute(_ path: String) throws(CommandProblem) -> String {
     guard let found = realpath(path, nil) else { throw .file(FileError(.missing, path: path)) }
     defer { free(found) }
     return String(cString: found)
@@ -77,7 +78,7 @@ struct SetupAnswers {
 
   private static func server(
     _ given: String?, _ known: ServerURL?, _ prompt: Prompt?
-  ) throws(Failure) -> ServerURL {
+  ) throws(CommandProblem) -> ServerURL {
     if given == nil, let known { return known }
     guard var text = given else {
       guard let prompt else { throw .missingOption("--server") }
@@ -87,14 +88,14 @@ struct SetupAnswers {
     return try address(text)
   }
 
-  static func address(_ text: String) throws(Failure) -> ServerURL {
+  static func address(_ text: String) throws(CommandProblem) -> ServerURL {
     let full = text.contains("://") ? text : "https://" + text
     do { return try ServerURL(full) } catch { throw .badAddress(text, error) }
   }
 
   private static func credential(
     _ command: SetupCommand, _ file: SecretFile?, _ known: ServiceCredential?, _ prompt: Prompt?
-  ) throws(Failure) -> ServiceCredential {
+  ) throws(CommandProblem) -> ServiceCredential {
     let id: String
     if let given = command.applicationID ?? file?.applicationID ?? known?.applicationID {
       id = given
@@ -135,7 +136,7 @@ struct SecretFile {
   let server: ServerURL?
   let pins: ReplyPins
 
-  init(path: String) throws(Failure) {
+  init(path: String) throws(CommandProblem) {
     do {
       let issued = try IssuedCredential(path: path)
       applicationID = issued.credential.applicationID

@@ -25,7 +25,7 @@ struct SetupCommand: ParsableCommand {
   var unsigned = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       try makeFolder()
       let interrupt = Interrupt()
@@ -57,17 +57,17 @@ struct SetupCommand: ParsableCommand {
   }
 
   /// The answers, after the service has accepted them. Nothing is written before.
-  private func answersTried(_ interrupt: Interrupt) throws(Failure) -> (SetupAnswers, SetupTrial) {
-    do throws(Failure) {
+  private func answersTried(_ interrupt: Interrupt) throws(CommandProblem) -> (SetupAnswers, SetupTrial) {
+    do throws(CommandProblem) {
       let asked = try SetupAnswers(self, prompt: Terminal.isInteractive ? Prompt(interrupt: interrupt) : nil)
       return (asked, try SetupTrial(asked, interrupt: interrupt))
     } catch {
-      if case .interrupted = error { throw .interruptedUnchanged }
+      if error == .interrupted { throw .interruptedUnchanged }
       throw error
     }
   }
 
-  private func makeFolder() throws(Failure) {
+  private func makeFolder() throws(CommandProblem) {
     guard mkdir(host.folder, 0o755) == 0 || errno == EEXIST else {
       throw .file(FileError(.system(errno), path: host.folder))
     }

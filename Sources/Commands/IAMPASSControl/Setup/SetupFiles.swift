@@ -15,7 +15,7 @@ struct SetupFiles {
   let answers: SetupAnswers
   let trial: SetupTrial
 
-  func write() throws(Failure) {
+  func write() throws(CommandProblem) {
     do throws(FileError) {
       let changes = try [authority(), configuration(), credentials()].compactMap { $0 }
       guard !changes.isEmpty else { return Terminal.say("nothing to change") }

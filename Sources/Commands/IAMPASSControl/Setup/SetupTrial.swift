@@ -42,7 +42,7 @@ struct SetupTrial {
   let kind: ServiceProbe.CredentialKind
   let replies: ReplyPins
 
-  init(_ answers: SetupAnswers, interrupt: Interrupt) throws(Failure) {
+  init(_ answers: SetupAnswers, interrupt: Interrupt) throws(CommandProblem) {
     let transport = try Self.transport(answers, interrupt)
     let probe = ServiceProbe(
       server: answers.server, dialect: answers.configuration.dialect, transport: transport,
@@ -72,7 +72,9 @@ struct SetupTrial {
     if let hint = finding.hint { Terminal.say("hint: \(hint)") }
   }
 
-  private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(Failure) -> WorkerTransport {
+  private static func transport(_ answers: SetupAnswers, _ interrupt: Interrupt) throws(CommandProblem)
+    -> WorkerTransport
+  {
     var authorities: CertificateBundle?
     if let joining = answers.joining {
       authorities = joining.certificates
@@ -88,7 +90,7 @@ struct SetupTrial {
 
   private static func asking<Answer>(
     _ server: ServerURL, _ busy: inout BusyService?, _ call: () throws(ServiceError) -> Answer
-  ) throws(Failure) -> Answer {
+  ) throws(CommandProblem) -> Answer {
     while true {
       let refusal: ServiceError
       do { return try call() } catch { refusal = error }
@@ -104,7 +106,7 @@ struct SetupTrial {
   /// both.
   private static func accepted(
     _ answers: SetupAnswers, _ probe: ServiceProbe, _ announcement: ServiceAnnouncement?, _ busy: inout BusyService?
-  ) throws(Failure) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
+  ) throws(CommandProblem) -> (SigningScheme, ServiceProbe.CredentialKind, ReplyPins) {
     let current = answers.configuration.signing
     for scheme in [current] + SigningScheme.allCases.filter({ $0 != current }) {
       // The documented scheme takes only secrets of one length.
@@ -131,7 +133,7 @@ struct SetupTrial {
   /// be an impostor. `--unsigned` gives up only what this computer has required.
   private static func judge(
     _ replies: ReplyPins, _ answers: SetupAnswers, _ announcement: ServiceAnnouncement?
-  ) throws(Failure) {
+  ) throws(CommandProblem) {
     let promised = [announcement.map(ReplyPins.init) ?? .none, answers.credentialPins]
     if let lack = replies.lack(of: promised) { throw .signsLess(lack, thanSaid: true) }
     if !answers.givesUpPins, let lack = replies.lack(of: [ReplyPins(answers.configuration)]) {

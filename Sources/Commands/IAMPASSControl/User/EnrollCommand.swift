@@ -36,7 +36,7 @@ struct EnrollCommand: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       if securityKey { return try SecurityKeyRegistration(host: options.host).register(registration.user) }
       let host = try ConfiguredHost(options)
       if host.asksAdministrators { return try enrollListed(host) }
@@ -47,7 +47,9 @@ struct EnrollCommand: ParsableCommand {
       let others = try hasPhone ? host.phones(of: user) : nil
       let mayHaveMore = others.map { $0.phones.count < $0.greatestCount } ?? false
       // A service that does not list a user's phones may allow a second one.
-      if let others, !mayHaveMore { throw Failure.hasPhones(user.name, others.phones.map { LostPhone.shown($0) }) }
+      if let others, !mayHaveMore {
+        throw CommandProblem.hasPhones(user.name, others.phones.map { LostPhone.shown($0) })
+      }
       if hasPhone { tell(others, user) }
       let waits = registration.waits && (!hasPhone || mayHaveMore)
       // Only a command that waits can check the secret's proof.
@@ -77,12 +79,13 @@ struct EnrollCommand: ParsableCommand {
   /// It does not wait for the user's phone: this computer's credential cannot read its keys.
   private func enrollListed(_ host: ConfiguredHost) throws {
     guard sms == nil, registration.displayName == nil else {
-      throw Failure.change(.option("--sms and --display-name need the application's credential, by --credentials"))
+      throw CommandProblem.change(
+        .option("--sms and --display-name need the application's credential, by --credentials"))
     }
     let user = try UnixUsername(typed: registration.user)
     let picture = try registration.openPicture()
     guard let link = try UserChangeCall(host: host).run(.enroll, [user]).link else {
-      throw Failure.service(.badReply(.member("sealed_register_url")))
+      throw CommandProblem.service(.badReply(.member("sealed_register_url")))
     }
     let offer = try host.offer(link, isPinned: false)
     registration.show(offer.text, for: user)
@@ -103,7 +106,7 @@ struct EnrollCommand: ParsableCommand {
     Terminal.complain("hint: iampassctl lost-device \(user.name), where the first one is gone")
   }
 
-  private func sendMessage(to number: String, _ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) {
+  private func sendMessage(to number: String, _ user: EnrolledUser, _ host: ConfiguredHost) throws(CommandProblem) {
     let message = RegistrationMessageRequest(
       phoneNumber: number, displayName: registration.displayName ?? user.name.text)
     try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
@@ -136,7 +139,7 @@ struct LostDeviceCommand: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       if securityKey { return try SecurityKeyRegistration(host: options.host).removeAll(registration.user) }
       let host = try ConfiguredHost(options)
       // The lost phone is revoked even if other users have its token too.
@@ -151,13 +154,13 @@ struct LostDeviceCommand: ParsableCommand {
         if kept == nil { lost.sayForgotten(choice) }
         throw kept ?? listFailure
       }
-      let hadPhone = try reachingService(lost, choice, kept) { () throws(Failure) -> Bool? in
+      let hadPhone = try reachingService(lost, choice, kept) { () throws(CommandProblem) -> Bool? in
         try self.hadPhone(user, host)
       }
       let tellsKeys = try registration.waits && host.tellsKeys(of: user)
       let own = try host.ownSessions()
       let sessions = keepSessions ? nil : LostDeviceSessions(kept: own)
-      let done = try reachingService(lost, choice, kept) { () throws(Failure) -> ManagementClient.LostDevice in
+      let done = try reachingService(lost, choice, kept) { () throws(CommandProblem) -> ManagementClient.LostDevice in
         try host.manage(for: user.name) { (client, deadline) throws(ServiceError) in
           try client.lostUserMobileDevice(
             token: user.token, displayName: registration.displayName, sessions: sessions, phone: choice.phone,
@@ -179,10 +182,10 @@ struct LostDeviceCommand: ParsableCommand {
 
   /// Prints what was done here if the call to the service fails.
   private func reachingService<Answer>(
-    _ lost: LostPhone, _ choice: LostPhone.Choice, _ kept: Failure?, _ body: () throws(Failure) -> Answer
-  ) throws(Failure) -> Answer {
+    _ lost: LostPhone, _ choice: LostPhone.Choice, _ kept: CommandProblem?, _ body: () throws(CommandProblem) -> Answer
+  ) throws(CommandProblem) -> Answer {
     do { return try body() } catch {
-      if kept == nil, case .unreachable = error { lost.sayForgotten(choice) }
+      if kept == nil, error.isUnreachable { lost.sayForgotten(choice) }
       throw error
     }
   }
@@ -200,9 +203,9 @@ struct LostDeviceCommand: ParsableCommand {
   }
 
   /// Whether the user had a phone; nil if the service does not say. The phone is revoked in any case.
-  private func hadPhone(_ user: EnrolledUser, _ host: ConfiguredHost) throws(Failure) -> Bool? {
-    do throws(Failure) { return try host.hasPhone(user) } catch {
-      if case .service = error { return nil }
+  private func hadPhone(_ user: EnrolledUser, _ host: ConfiguredHost) throws(CommandProblem) -> Bool? {
+    do throws(CommandProblem) { return try host.hasPhone(user) } catch {
+      if error.serviceError != nil { return nil }
       throw error
     }
   }
@@ -248,7 +251,7 @@ struct RegistrationOptions: ParsableArguments {
   }
 
   /// Opens the picture's file, for ``draw(_:into:)``; nil if no picture was requested.
-  func openPicture() throws(Failure) -> NewFile? {
+  func openPicture() throws(CommandProblem) -> NewFile? {
     guard let png else { return nil }
     var found = stat()
     guard stat(png, &found) != 0 || found.st_mode & S_IFMT == S_IFREG else {
@@ -258,7 +261,7 @@ struct RegistrationOptions: ParsableArguments {
   }
 
   /// Draws the picture. Call it after ``show(_:for:cutOff:)``, so that the link is shown even if the picture fails.
-  func draw(_ link: String, into file: NewFile?) throws(Failure) {
+  func draw(_ link: String, into file: NewFile?) throws(CommandProblem) {
     guard let file else { return }
     guard let picture = QRPicture(link) else { throw .service(.badReply(.member("register_url"))) }
     do throws(FileError) {
@@ -270,7 +273,7 @@ struct RegistrationOptions: ParsableArguments {
 
 extension ConfiguredHost {
   /// The names at the service of the sessions that this command runs in.
-  func ownSessions() throws(Failure) -> [String] {
+  func ownSessions() throws(CommandProblem) -> [String] {
     do {
       // A record that is removed meanwhile is of a session that is over.
       let records = try setup.ledger.ids().compactMap { try? setup.ledger.read($0) }
@@ -278,7 +281,7 @@ extension ConfiguredHost {
     } catch { throw .records(error) }
   }
 
-  func hasPhone(_ user: EnrolledUser) throws(Failure) -> Bool {
+  func hasPhone(_ user: EnrolledUser) throws(CommandProblem) -> Bool {
     try manage(for: user.name) { (client, deadline) throws(ServiceError) in
       try client.hasRegisteredMobileDevice(token: user.token, deadline: deadline)
     }

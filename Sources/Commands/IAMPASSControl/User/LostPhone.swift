@@ -15,7 +15,7 @@ struct LostPhone {
     /// The ids of the phones that the user keeps.
     let others: [String]
     /// Why the service did not list the phones; nil if it did, or if all are meant.
-    var listFailure: Failure? = nil
+    var listFailure: CommandProblem? = nil
 
     static let all = Choice(phone: nil, name: nil, others: [])
 
@@ -30,14 +30,15 @@ struct LostPhone {
   /// - Parameters:
   ///   - text: a phone's name, or the beginning of its id.
   ///   - isAll: whether all phones are meant.
-  /// - Throws: ``Failure/severalPhones(_:_:)`` if none is named and the user has several.
-  func choice(_ text: String?, isAll: Bool) throws(Failure) -> Choice {
+  /// - Throws: ``CommandProblem/severalPhones(_:_:)`` if none is named and the user has several.
+  func choice(_ text: String?, isAll: Bool) throws(CommandProblem) -> Choice {
     if isAll { return .all }
     let listed: [UserPhonesReply.Phone]
     switch try self.listed() {
     case .success(let phones?): listed = phones
-    case .success(nil): return try text.map { (text) throws(Failure) in try pinned(text, .keysNotTold) } ?? .all
-    case .failure(let failure): return try text.map { (text) throws(Failure) in try pinned(text, failure) } ?? .all
+    case .success(nil): return try text.map { (text) throws(CommandProblem) in try pinned(text, .keysNotTold) } ?? .all
+    case .failure(let failure):
+      return try text.map { (text) throws(CommandProblem) in try pinned(text, failure) } ?? .all
     }
     guard let text else {
       guard listed.count > 1 else { return .all }
@@ -53,19 +54,19 @@ struct LostPhone {
   static func shown(_ phone: UserPhonesReply.Phone) -> String { DisplayText.sanitized(phone.name, limit: 64) }
 
   /// The user's phones at the service. A failure does not keep a phone from being revoked.
-  private func listed() throws(Failure) -> Result<[UserPhonesReply.Phone]?, Failure> {
-    do throws(Failure) { return .success(try host.phones(of: user)?.phones) } catch {
-      switch error {
-      case .service, .unreachable, .unknownAtService: return .failure(error)
-      default: throw error
-      }
+  private func listed() throws(CommandProblem) -> Result<[UserPhonesReply.Phone]?, CommandProblem> {
+    do throws(CommandProblem) { return .success(try host.phones(of: user)?.phones) } catch {
+      let isOfService =
+        error.serviceError != nil || error.isUnreachable || error == .unknownAtService(user.name)
+      guard isOfService else { throw error }
+      return .failure(error)
     }
   }
 
   /// Chooses among the phones that this computer knows.
   ///
   /// - Parameter failure: why the service did not list the phones; thrown if the phone is not known here.
-  private func pinned(_ text: String, _ failure: Failure) throws(Failure) -> Choice {
+  private func pinned(_ text: String, _ failure: CommandProblem) throws(CommandProblem) -> Choice {
     let pinned = try host.pins.phones(of: user.name)
     let named = pinned.filter { $0.name == text }
     let meant = named.isEmpty ? pinned.filter { !text.isEmpty && $0.id.hasPrefix(text) } : named
@@ -82,7 +83,7 @@ struct LostPhone {
     Terminal.complain(
       "warning: other computers, and this one under approvals = service, take the phone until the service is told")
     // Such a service does not list phones, and this computer no longer knows the name.
-    guard case .keysNotTold? = choice.listFailure else {
+    guard choice.listFailure == .keysNotTold else {
       return Terminal.complain("hint: the same command again, once the service answers")
     }
     Terminal.complain("hint: iampassctl lost-device \(user.name) --all-phones tells it of all the user's phones")
@@ -92,8 +93,8 @@ struct LostPhone {
   /// the same token.
   ///
   /// - Returns: why a phone may still be pinned. The new phone's link is shown in any case.
-  func forgetPins(_ choice: Choice) -> Failure? {
-    do throws(Failure) {
+  func forgetPins(_ choice: Choice) -> CommandProblem? {
+    do throws(CommandProblem) {
       let names = try host.usersFile { () throws(UserTokensError) in
         try UserTokens(path: host.usersPath).users(having: user.token)
       }

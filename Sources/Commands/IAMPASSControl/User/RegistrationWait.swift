@@ -17,7 +17,7 @@ struct RegistrationWait {
   /// The ids of the phones that the user already has.
   var known: [String] = []
 
-  func run() throws(Failure) {
+  func run() throws(CommandProblem) {
     try waitForPhone()
     Terminal.say("\(user.name)'s phone is registered")
     let arrived = ArrivedPhone(host: host, user: user, proof: proof)
@@ -28,7 +28,7 @@ struct RegistrationWait {
     if let pinned { try arrived.pinAgain(after: pinned) }
   }
 
-  private func waitForPhone() throws(Failure) {
+  private func waitForPhone() throws(CommandProblem) {
     let spinner = Spinner("waiting for \(user.name)'s phone (Ctrl-C leaves the link as it is)", host.interrupt)
     defer { spinner.clear() }
     let end = MonotonicInstant.now().advanced(milliseconds: Self.patience)
@@ -39,17 +39,13 @@ struct RegistrationWait {
   }
 
   /// Whether the phone has registered. A short network failure does not end the wait.
-  private func isThere() throws(Failure) -> Bool {
-    do throws(Failure) {
+  private func isThere() throws(CommandProblem) -> Bool {
+    do throws(CommandProblem) {
       guard !known.isEmpty else { return try host.hasPhone(user) }
       return try host.phones(of: user)?.phones.contains { !known.contains($0.id) } ?? false
     } catch {
-      switch error {
-      case .unreachable: return false
-      case .service(let service) where service.isPassing: return false
-      case .interrupted: throw .stoppedWaiting(user.name)
-      default: throw error
-      }
+      if error.isPassing { return false }
+      throw error == .interrupted ? .stoppedWaiting(user.name) : error
     }
   }
 }
@@ -62,7 +58,7 @@ struct TestSignIn {
   let host: ConfiguredHost
   let user: EnrolledUser
 
-  func run() throws(Failure) {
+  func run() throws(CommandProblem) {
     let isNamed = host.setup.configuration.sendContext != .no
     // This may be the user's first request.
     let context = SignInContext(

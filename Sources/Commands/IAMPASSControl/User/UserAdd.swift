@@ -28,16 +28,16 @@ struct UserAdd: ParsableCommand {
   }
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       let host = try ConfiguredHost(options)
       if host.asksAdministrators { return try list(host) }
       guard groups.isEmpty else {
-        throw Failure.change(.option("--group is for users that come from the service (users = service)"))
+        throw CommandProblem.change(.option("--group is for users that come from the service (users = service)"))
       }
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
       // All names are checked before a user is added.
-      let names = try users.map { (text) throws(Failure) in try known(text) }
+      let names = try users.map { (text) throws(CommandProblem) in try known(text) }
       for user in names { try add(user, host) }
     }
   }
@@ -45,17 +45,18 @@ struct UserAdd: ParsableCommand {
   /// Adds the users to the service's list. The helper keeps the list, so nothing is written here.
   private func list(_ host: ConfiguredHost) throws {
     guard token == nil else {
-      throw Failure.change(.option("--token is for the users file, and users come from the service (users = service)"))
+      throw CommandProblem.change(
+        .option("--token is for the users file, and users come from the service (users = service)"))
     }
     guard !naming.noNames else {
-      throw Failure.change(.option("--no-names is for the users file: the service's list has Unix names"))
+      throw CommandProblem.change(.option("--no-names is for the users file: the service's list has Unix names"))
     }
-    let names = try users.map { (text) throws(Failure) in try known(text) }
+    let names = try users.map { (text) throws(CommandProblem) in try known(text) }
     let approved = try UserChangeCall(host: host).run(.add, names, groups: groups.isEmpty ? nil : groups)
     for user in names { Terminal.say("\(user): on the service's list, approved by \(approved.administrator)") }
   }
 
-  private func known(_ text: String) throws(Failure) -> UnixUsername {
+  private func known(_ text: String) throws(CommandProblem) -> UnixUsername {
     guard let name = UnixUsername(validating: text) else { throw .badUsername(text) }
     let known = force ? try? SystemUser.find(named: name) : try SystemUser.look(for: name)
     guard known != nil || force else { throw .unknownUser(name) }
@@ -64,14 +65,14 @@ struct UserAdd: ParsableCommand {
 
   /// Writes the file first. After a crash the next run sends its token to the service. In the other order, a crash
   /// would leave an unknown token at the service.
-  private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(Failure) {
+  private func add(_ user: UnixUsername, _ host: ConfiguredHost) throws(CommandProblem) {
     let fresh = try freshToken()
     let editor = UserTokensEditor(path: host.usersPath, sharing: options.host.sharedTokens)
     let (inFile, isNew) = try host.usersFile { () throws(UserTokensError) in try editor.token(of: user, orAdd: fresh) }
     guard token == nil || inFile == fresh else {
       throw .misconfigured(.users(.hasAnotherToken(user.text), path: host.usersPath), path: host.usersPath)
     }
-    do throws(Failure) {
+    do throws(CommandProblem) {
       _ = try host.manage { (client, deadline) throws(ServiceError) in
         try client.addUsers([inFile], called: [(inFile, naming.name(of: user))], deadline: deadline)
       }
@@ -83,7 +84,7 @@ struct UserAdd: ParsableCommand {
     }
   }
 
-  private func freshToken() throws(Failure) -> Secret {
+  private func freshToken() throws(CommandProblem) -> Secret {
     if let token {
       guard UserTokens.isToken(Array(token.utf8)) else { throw .badToken }
       return Secret(token)
@@ -95,8 +96,8 @@ struct UserAdd: ParsableCommand {
   /// Removes the token again. If the request may have arrived, the service is also told to forget the token, unless
   /// another computer may use it.
   private func takeBack(
-    _ user: UnixUsername, _ fresh: Secret, _ cause: Failure, _ host: ConfiguredHost
-  ) throws(Failure) {
+    _ user: UnixUsername, _ fresh: Secret, _ cause: CommandProblem, _ host: ConfiguredHost
+  ) throws(CommandProblem) {
     host.ignoreInterruption()
     if token == nil, cause.mayHaveArrived {
       _ = try? host.manage { (client, deadline) throws(ServiceError) in

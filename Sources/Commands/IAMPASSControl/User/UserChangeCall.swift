@@ -30,14 +30,14 @@ struct UserChangeCall {
   /// - Parameter groups: nil: unchanged.
   func run(
     _ act: UserChangeRequest.Act, _ users: [UnixUsername], groups: [String]? = nil
-  ) throws(Failure) -> Approved {
+  ) throws(CommandProblem) -> Approved {
     guard users.count <= UserChangeRequest.greatestUserCount else { throw .change(.tooManyUsers) }
     let (asked, code) = try ask(act, users.map(\.text), groups)
     Terminal.complain("an administrator's phone was asked to \(asked.text)")
     if let code { Terminal.complain("the phone asks for these digits: \(code)") }
     Terminal.complain("(Ctrl-C withdraws it)")
-    do throws(Failure) { return try wait(for: asked) } catch {
-      if case .interrupted = error { try withdraw(asked) }
+    do throws(CommandProblem) { return try wait(for: asked) } catch {
+      if error == .interrupted { try withdraw(asked) }
       throw error
     }
   }
@@ -45,7 +45,7 @@ struct UserChangeCall {
   /// Asks the first question. Its state is printed at once, so that the user knows what the command waits for.
   private func ask(
     _ act: UserChangeRequest.Act, _ users: [String], _ groups: [String]?
-  ) throws(Failure) -> (UserChangeRequest, code: String?) {
+  ) throws(CommandProblem) -> (UserChangeRequest, code: String?) {
     var tries = 1
     let asker = try Self.asker()
     while true {
@@ -53,23 +53,24 @@ struct UserChangeCall {
       func change(_ asks: [String]) -> UserChangeRequest {
         UserChangeRequest(id: id, act: act, users: users, groups: groups, asker: asker, asks: asks)
       }
-      do throws(Failure) {
+      do throws(CommandProblem) {
         switch try exchange(change([]), waitSeconds: nil) {
         case .waiting(let asks, let code): return (change(asks), code.map { DisplayText.sanitized($0, limit: 2) })
         case .done: throw .service(.badReply(.member("waiting")))
         }
       } catch {
-        guard case .change(.refused(ReasonWord.codeInUse)) = error, tries < Self.greatestTries else { throw error }
+        let isCodeInUse = error == .change(.refused(ReasonWord.codeInUse))
+        guard isCodeInUse, tries < Self.greatestTries else { throw error }
         tries += 1
       }
     }
   }
 
-  private func wait(for change: UserChangeRequest) throws(Failure) -> Approved {
+  private func wait(for change: UserChangeRequest) throws(CommandProblem) -> Approved {
     let end = MonotonicInstant.now().advanced(milliseconds: Self.greatestWait)
     while MonotonicInstant.now() < end {
       let begin = MonotonicInstant.now()
-      do throws(Failure) {
+      do throws(CommandProblem) {
         if case .done(let administrator, let link) = try exchange(change, waitSeconds: Self.hold) {
           return Approved(administrator: DisplayText.sanitized(administrator, limit: 100), link: link)
         }
@@ -83,39 +84,39 @@ struct UserChangeCall {
     throw .change(.refused("CHANGE_NOT_ANSWERED"))
   }
 
-  /// - Throws: ``Failure/interruptedUnchanged`` if nothing was changed. Returns if that is not known.
-  private func withdraw(_ change: UserChangeRequest) throws(Failure) {
+  /// - Throws: ``CommandProblem/interruptedUnchanged`` if nothing was changed. Returns if that is not known.
+  private func withdraw(_ change: UserChangeRequest) throws(CommandProblem) {
     host.ignoreInterruption()
     let withdrawn = UserChangeRequest(
       id: change.id, act: change.act, users: change.users, groups: change.groups, asker: change.asker,
       asks: change.asks, isWithdrawn: true)
-    do throws(Failure) {
+    do throws(CommandProblem) {
       try host.authenticate(milliseconds: 5_000) { (client, deadline) throws(ServiceError) in
         try client.withdraw(withdrawn, deadline: deadline)
       }
     } catch {
-      if case .service(.badReply(.refused("CHANGE_USED"?))) = error { throw .change(.refused("CHANGE_USED")) }
+      if case .badReply(.refused("CHANGE_USED"?))? = error.serviceError { throw .change(.refused("CHANGE_USED")) }
       return
     }
     throw .interruptedUnchanged
   }
 
-  private func exchange(_ change: UserChangeRequest, waitSeconds: Int64?) throws(Failure) -> UserChangeAnswer {
-    do throws(Failure) {
+  private func exchange(_ change: UserChangeRequest, waitSeconds: Int64?) throws(CommandProblem) -> UserChangeAnswer {
+    do throws(CommandProblem) {
       return try host.authenticate(milliseconds: Self.patience) { (client, deadline) throws(ServiceError) in
         try client.change(change, waitSeconds: waitSeconds, deadline: deadline)
       }
     } catch {
-      switch error {
-      case .service(.badReply(.refused(let reason?))): throw .change(.refused(reason))
-      case .service(.notFound): throw .change(.notOffered)
+      switch error.serviceError {
+      case .badReply(.refused(let reason?))?: throw .change(.refused(reason))
+      case .notFound?: throw .change(.notOffered)
       default: throw error
       }
     }
   }
 
   /// The name of the user who signed in to this command's session.
-  private static func asker() throws(Failure) -> String {
+  private static func asker() throws(CommandProblem) -> String {
     guard let uid = CommandPlace.current().loginUID else { return "root" }
     let found: SystemUser?
     // The administrator's phone shows the name, which must not be root in place of a user.
@@ -125,18 +126,8 @@ struct UserChangeCall {
   }
 }
 
-extension Failure {
-  fileprivate var isPassing: Bool {
-    switch self {
-    case .unreachable: true
-    case .service(let error): error.isPassing
-    default: false
-    }
-  }
-}
-
 /// Why the service's list of users is not changed.
-enum UserChangeProblem: Sendable, Equatable {
+enum UserChangeProblem: Error, Equatable {
   /// The service has refused. Has its reason.
   case refused(String)
   case notOffered

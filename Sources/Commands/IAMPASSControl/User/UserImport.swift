@@ -28,7 +28,7 @@ struct UserImport: ParsableCommand {
   @Argument(help: "File of username:token lines, of root's alone.", completion: .file()) var file: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -40,15 +40,15 @@ struct UserImport: ParsableCommand {
       do throws(UserTokensError) {
         try UserTokensEditor(path: path, sharing: options.host.sharedTokens).add(entries)
       } catch {
-        throw Failure.misconfigured(.users(error, path: path), path: path)
+        throw CommandProblem.misconfigured(.users(error, path: path), path: path)
       }
       Terminal.say("\(Words.counted(entries.count, "user")) imported")
-      guard leftOut == 0 else { throw Failure.notImported(leftOut, of: entries.count + leftOut) }
+      guard leftOut == 0 else { throw CommandProblem.notImported(leftOut, of: entries.count + leftOut) }
     }
   }
 
   /// The users whom this system knows, and the number of others. If one look-up fails, no user is imported.
-  private func readEntries() throws(Failure) -> (known: [(user: UnixUsername, token: Secret)], leftOut: Int) {
+  private func readEntries() throws(CommandProblem) -> (known: [(user: UnixUsername, token: Secret)], leftOut: Int) {
     let entries: [(line: Int, user: UnixUsername, token: Secret)]
     do { entries = try UserTokens(path: file).numberedEntries() } catch {
       if case .file(let error) = error { throw .file(error) }
@@ -68,7 +68,7 @@ struct UserImport: ParsableCommand {
   }
 
   /// Throws on conflicts, before the service is told.
-  private func refuseConflicts(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
+  private func refuseConflicts(_ entries: [(user: UnixUsername, token: Secret)]) throws(CommandProblem) {
     let path = options.host.usersPath
     do throws(UserTokensError) {
       try UserTokensEditor(path: path, sharing: options.host.sharedTokens).checkAddition(of: entries)
@@ -77,7 +77,7 @@ struct UserImport: ParsableCommand {
     }
   }
 
-  private func tellService(_ entries: [(user: UnixUsername, token: Secret)]) throws(Failure) {
+  private func tellService(_ entries: [(user: UnixUsername, token: Secret)]) throws(CommandProblem) {
     guard !entries.isEmpty else { return }
     let host = try ConfiguredHost(options)
     var rest = entries[...]
@@ -117,18 +117,18 @@ struct UserExport: ParsableCommand {
   @Argument(help: "The file to write.", completion: .file()) var file: String?
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
-      guard file != nil || isatty(STDOUT_FILENO) != 1 else { throw Failure.secretsToTerminal }
+      guard file != nil || isatty(STDOUT_FILENO) != 1 else { throw CommandProblem.secretsToTerminal }
       let path = host.usersPath
       let entries: [(user: UnixUsername, token: Secret)]
       do throws(UserTokensError) { entries = try UserTokens(path: path).entries() } catch {
-        throw Failure.misconfigured(.users(error, path: path), path: path)
+        throw CommandProblem.misconfigured(.users(error, path: path), path: path)
       }
       let text = entries.map { "\($0.user):\($0.token.exposedValue)\n" }.joined()
       guard let file else { return Terminal.put(text) }
       do throws(FileError) { try AtomicFile.write(Array(text.utf8), to: file, mode: 0o600) } catch {
-        throw Failure.file(error)
+        throw CommandProblem.file(error)
       }
       Terminal.say("\(Words.counted(entries.count, "user")) exported to \(file)")
     }

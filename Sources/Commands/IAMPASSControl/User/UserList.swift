@@ -10,7 +10,7 @@ struct UserList: ParsableCommand {
   @Flag(help: "Print a JSON array.") var json = false
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
       let users = try users()
       if json { return Terminal.say(.array(users.map { .string($0) })) }
@@ -20,7 +20,7 @@ struct UserList: ParsableCommand {
   }
 
   /// The users in the file. With `users = service` also those whom the service lists.
-  private func users() throws(Failure) -> [String] {
+  private func users() throws(CommandProblem) -> [String] {
     let own = try usersOfFile()
     guard let setup = try? HostSetup(path: host.path), setup.configuration.users == .service,
       let credential = try? setup.credential(),
@@ -31,7 +31,7 @@ struct UserList: ParsableCommand {
   }
 
   /// The users in the file; none if there is no file yet.
-  private func usersOfFile() throws(Failure) -> [String] {
+  private func usersOfFile() throws(CommandProblem) -> [String] {
     let path = host.usersPath
     do { return try UserTokens(path: path).users() } catch {
       if case .file(let file) = error, file.code == .missing { return [] }

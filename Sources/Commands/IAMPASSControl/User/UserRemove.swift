@@ -19,9 +19,9 @@ struct UserRemove: ParsableCommand {
   @Argument(help: "Names of users.") var users: [String]
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       try requireRoot()
-      let names = try users.map { (text) throws(Failure) in try UnixUsername(typed: text) }
+      let names = try users.map { (text) throws(CommandProblem) in try UnixUsername(typed: text) }
       if let host = try listing(names) { return try unlist(names, host) }
       let lock = try AdminLock(folder: options.host.folder)
       defer { withExtendedLifetime(lock) {} }
@@ -30,7 +30,7 @@ struct UserRemove: ParsableCommand {
   }
 
   /// The setup if the users are on the service's list and none of them is in the users file; nil otherwise.
-  private func listing(_ names: [UnixUsername]) throws(Failure) -> ConfiguredHost? {
+  private func listing(_ names: [UnixUsername]) throws(CommandProblem) -> ConfiguredHost? {
     guard !local, !force, let configuration = try? Configuration(path: options.host.path),
       configuration.users == .service
     else { return nil }
@@ -40,7 +40,7 @@ struct UserRemove: ParsableCommand {
     return host
   }
 
-  private func hasLine(_ user: UnixUsername) throws(Failure) -> Bool {
+  private func hasLine(_ user: UnixUsername) throws(CommandProblem) -> Bool {
     let path = options.host.usersPath
     do { return try UserTokens(path: path).token(of: user) != nil } catch {
       if case .file(let file) = error, file.code == .missing { return false }
@@ -48,7 +48,7 @@ struct UserRemove: ParsableCommand {
     }
   }
 
-  private func unlist(_ names: [UnixUsername], _ host: ConfiguredHost) throws(Failure) {
+  private func unlist(_ names: [UnixUsername], _ host: ConfiguredHost) throws(CommandProblem) {
     try options.host.pins.check()
     _ = try options.host.recoveryCodes()
     _ = try options.host.sealedPasswords()
@@ -68,7 +68,7 @@ struct UserRemove: ParsableCommand {
 
   /// Removes the user at the service first: after a crash the file still has the token, and the next run finishes. The
   /// file's new version is written before that, so that a full disk changes neither place.
-  private func remove(_ user: UnixUsername) throws(Failure) {
+  private func remove(_ user: UnixUsername) throws(CommandProblem) {
     let path = options.host.usersPath
     let token: Secret?
     do { token = try UserTokens(path: path).token(of: user) } catch {
@@ -110,21 +110,21 @@ struct UserRemove: ParsableCommand {
   }
 
   /// Forgets the user's sealed password. If the system no longer knows the name, `check` shows the uid.
-  private func forgetPassword(of user: UnixUsername) throws(Failure) {
+  private func forgetPassword(of user: UnixUsername) throws(CommandProblem) {
     let kept = try options.host.sealedPasswords()
     guard let uid = try SystemUser.look(for: user)?.uid, try kept.forgetOne(uid) else { return }
     Terminal.say("\(user): the password that was sealed for the keyring is forgotten")
   }
 
-  private func others(having token: Secret, than user: UnixUsername) throws(Failure) -> [String] {
+  private func others(having token: Secret, than user: UnixUsername) throws(CommandProblem) -> [String] {
     let path = options.host.usersPath
     do throws(UserTokensError) {
       return try UserTokens(path: path).users(having: token).filter { !$0.utf8.elementsEqual(user.text.utf8) }
     } catch { throw .misconfigured(.users(error, path: path), path: path) }
   }
 
-  private func removeAtService(_ user: UnixUsername, _ token: Secret) throws(Failure) {
-    do throws(Failure) {
+  private func removeAtService(_ user: UnixUsername, _ token: Secret) throws(CommandProblem) {
+    do throws(CommandProblem) {
       try ConfiguredHost(options).manage { (client, deadline) throws(ServiceError) in
         try client.deleteUsers([token], deadline: deadline)
       }

@@ -14,12 +14,12 @@ struct UserShow: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       let host = try ConfiguredHost(options)
-      guard let name = UnixUsername(validating: user) else { throw Failure.badUsername(user) }
+      guard let name = UnixUsername(validating: user) else { throw CommandProblem.badUsername(user) }
       let known = try SystemUser.look(for: name)
       let token = try host.token(of: known?.name ?? name)
-      let hasPhone = try token.map { (token) throws(Failure) in
+      let hasPhone = try token.map { (token) throws(CommandProblem) in
         try host.manage(for: known?.name ?? name) { (client, deadline) throws(ServiceError) in
           try client.hasRegisteredMobileDevice(token: token, deadline: deadline)
         }

@@ -16,11 +16,11 @@ struct UserUnblock: ParsableCommand {
   @Argument(help: "The user's name.") var user: String
 
   func run() throws {
-    try reportingFailures {
+    try reportingProblems {
       let configured = try ConfiguredHost(path: host.path, credentials: nil)
       let name = try configured.enrolledForSignIn(user).name
       do throws(FileError) { try LiftedAttempts(run: configured.setup.run).lift(name) } catch {
-        throw Failure.file(error)
+        throw CommandProblem.file(error)
       }
       Terminal.say("\(name): this computer holds nothing back")
       Terminal.say("what the service holds back: iampass-server helpdesk unblock APPLICATION \(name), or its console")

@@ -1,3 +1,4 @@
+import CommandSupport
 import Glibc
 import HostState
 import HostSystem
@@ -6,7 +7,7 @@ import Testing
 @testable import IAMPASSControl
 
 /// Scripts go by these codes: sysexits.h, or 128 and a signal.
-@Suite struct FailureTests {
+@Suite struct ControlProblemTests {
   private static let file = FileError(.system(ENOSPC), path: "/etc/iampass/users")
 
   @Test(
@@ -15,26 +16,33 @@ import Testing
       (.file(FileError(.missing, path: "/x")), EX_NOINPUT), (.outputLost(ENOSPC), EX_IOERR),
       (.notSetUp(folder: "/etc/iampass"), EX_CONFIG), (.noSession("0123"), EX_DATAERR), (.interrupted, 130),
       (.interruptedUnchanged, 130), (.missingOption("--server"), EX_USAGE), (.badSecret, EX_DATAERR),
-      (Failure(.badLine(3), path: "/p"), EX_CONFIG), (Failure(.file(Self.file), path: "/p"), EX_IOERR),
-      (Failure(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
+      (CommandProblem(.badLine(3), path: "/p"), EX_CONFIG), (CommandProblem(.file(Self.file), path: "/p"), EX_IOERR),
+      (CommandProblem(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
       (.phoneForgotten(UnixUsername(validating: "alice")!), EX_CONFIG),
-    ] as [(Failure, Int32)])
-  func eachHasItsCodeAndAMessageForALine(failure: Failure, code: Int32) {
-    let problem = failure.problem
+    ] as [(CommandProblem, Int32)])
+  func eachHasItsCodeAndAMessageForALine(problem: CommandProblem, code: Int32) {
     #expect(problem.exitCode == code)
     #expect(!problem.message.isEmpty && !problem.message.hasSuffix(".") && !problem.message.contains("\n"))
     #expect(problem.hint != "")
   }
 
   @Test func whatSomebodyTypedReachesNoTerminalRaw() {
-    #expect(!Failure.badUsername("\u{1b}[2J").message.contains("\u{1b}"))
+    #expect(!CommandProblem.badUsername("\u{1b}[2J").message.contains("\u{1b}"))
   }
 
   @Test func onlyAnInterruptedCallOrTheServicesWordMayHaveArrived() {
-    #expect(Failure.interrupted.mayHaveArrived)
-    for failure in [Failure.notRoot, .busy, .interruptedUnchanged, .file(Self.file)] {
-      #expect(!failure.mayHaveArrived)
+    #expect(CommandProblem.interrupted.mayHaveArrived)
+    for problem in [CommandProblem.notRoot, .busy, .interruptedUnchanged, .file(Self.file)] {
+      #expect(!problem.mayHaveArrived)
     }
+  }
+
+  @Test func onlyWhatTheServiceAnsweredCountsAsItsAnswer() {
+    #expect(CommandProblem.service(.notFound).serviceError == .notFound)
+    // A caller that goes on after an answer must not go on after these.
+    #expect(CommandProblem.signsLess(.replyNotSigned, thanSaid: true).serviceError == nil)
+    #expect(CommandProblem.mayNotManage(credentials: "/c").serviceError == nil)
+    #expect(CommandProblem.interrupted.serviceError == nil)
   }
 
   @Test func aSecretIsPrintableAndBounded() {
