@@ -23,7 +23,7 @@ import Testing
     office.pass(milliseconds: 10_000)
     office.restart()
     office.pass(milliseconds: 10_000)
-    office.supervisor.adopt(office.supervisor.setup, office.service, at: office.now)
+    office.supervisor.adopt(office.setup, office.service, at: office.now)
     office.pass(milliseconds: 10_000)
     #expect(office.log.lines.count == 1)
   }

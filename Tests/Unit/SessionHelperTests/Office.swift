@@ -24,13 +24,19 @@ final class Office {
   var origin: OpenSession.Origin? = OpenSession.Origin(machine: "m", boot: "1")
   let open: OpenSessions
   private let settings: ServiceSettings
-  private let setup: SupervisorSetup
+  let setup: SupervisorSetup
+  private let pace: PollingSchedule
   /// As `iampass.conf` says.
   let state: RunFolder
   private let me: ProcessIdentity
 
-  /// - Parameter settings: further lines of `iampass.conf`.
-  init(settings text: String = "", _ change: (inout Configuration) -> Void = { _ in }) throws {
+  /// - Parameters:
+  ///   - settings: further lines of `iampass.conf`.
+  ///   - dice: spreads the questions to the service.
+  init(
+    settings text: String = "", _ change: (inout Configuration) -> Void = { _ in }, dice: @escaping () -> Int64 = { 0 }
+  ) throws {
+    pace = PollingSchedule(dice: dice)
     folder = try ScratchFolder()
     state = RunFolder(path: folder.path + "/state")
     run = RunFolder(path: folder.path + "/run")
@@ -47,13 +53,13 @@ final class Office {
     var configuration = setup.configuration
     change(&configuration)
     self.setup = try SupervisorSetup(setup, configuration)
-    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log, codes, uses)
+    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log, codes, uses, pace)
   }
 
   /// The helper is killed, and another one starts.
   func restart() {
     service.startOver()
-    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log, codes, uses)
+    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log, codes, uses, pace)
   }
 
   /// The computer restarts: `/run` is empty, and nobody is signed in.
@@ -68,9 +74,9 @@ final class Office {
   private static func supervisor(
     _ setup: SupervisorSetup, _ run: RunFolder, _ open: OpenSessions, _ origin: OpenSession.Origin?,
     _ logind: OfficeLogind, _ seat: OfficeSeat, _ service: OfficeService, _ log: OfficeLog,
-    _ codes: RecoveryCodes, _ uses: PhoneUses
+    _ codes: RecoveryCodes, _ uses: PhoneUses, _ pace: PollingSchedule
   ) -> Supervisor {
-    let supervisor = Supervisor(
+    Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run),
       leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
@@ -81,9 +87,8 @@ final class Office {
         token: { user in
           if user.text == "unknown" { throw UserLookupError.listedAndUnknown }
           return user.text == "alice" ? Secret("token") : nil
-        }))
-    supervisor.inquiries.pace.dice = { 0 }
-    return supervisor
+        }),
+      pace: pace)
   }
 
   var ledger: SessionLedger { SessionLedger(run: run) }

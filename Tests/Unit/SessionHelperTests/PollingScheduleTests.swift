@@ -8,8 +8,7 @@ import Testing
 @Suite struct PollingScheduleTests {
   /// A thousand wake-ups for a thousand sessions would cost more than the requests themselves.
   @Test func questionsAreAskedTogetherAndSpreadOverTheInterval() throws {
-    let office = try Office()
-    office.supervisor.inquiries.pace.dice = { Int64.random(in: -200...200) }
+    let office = try Office(dice: { Int64.random(in: -200...200) })
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
     let polls = office.service.askedAt.dropFirst(80)
@@ -19,9 +18,8 @@ import Testing
   }
 
   @Test func questionsThatNeedAConnectionEachAreNotAskedTogether() throws {
-    let office = try Office()
+    let office = try Office(dice: { Int64.random(in: -200...200) })
     office.service.takesManyAtOnce = false
-    office.supervisor.inquiries.pace.dice = { Int64.random(in: -200...200) }
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
     #expect(office.service.askedAt.count { $0 % PollingSchedule.tick != 0 } > 300)

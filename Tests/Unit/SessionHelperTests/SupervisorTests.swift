@@ -140,7 +140,7 @@ import WorkerLink
     office.pass(milliseconds: 10_000)
     office.says("closed", of: ids[0])
     office.pass(milliseconds: 5_050)
-    office.supervisor.adopt(office.supervisor.setup, office.service, at: office.now)
+    office.supervisor.adopt(office.setup, office.service, at: office.now)
     office.pass(milliseconds: 10_000)
     #expect(office.logind.terminated == ["1"])
   }

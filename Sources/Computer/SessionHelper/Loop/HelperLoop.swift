@@ -198,8 +198,7 @@ public final class HelperLoop {
     do {
       if try !presence.announce() { log.write(LOG_ERR, "another process says that it watches the records") }
     } catch { log.write(LOG_ERR, error.explanation) }
-    supervisor.rescan(at: now)
-    supervisor.users.adopt(setup.userList, at: now)
+    supervisor.begin(keepingUsersAt: setup.userList, at: now)
   }
 
   /// The computer's name at the service, or its own host name.

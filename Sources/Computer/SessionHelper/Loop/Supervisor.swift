@@ -1,5 +1,6 @@
 import Glibc
 import HostState
+import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
@@ -7,56 +8,59 @@ import IAMPASSProtocol
 /// through logind (⑨).
 ///
 /// It does not wait: ``turn(at:)`` does what is due. Times are milliseconds after boot.
-public final class Supervisor {
-  var setup: SupervisorSetup
-  let records: WatchedRecords
-  let inquiries: SessionInquiries
-  let judge: EndJudge
-  let acts: SessionActs
-  let earlier: EarlierSessions
+final class Supervisor {
+  private let records: WatchedRecords
+  private let keeper: RecordKeeper
+  private let inquiries: SessionInquiries
+  private let judge: EndJudge
+  private let acts: SessionActs
+  private let earlier: EarlierSessions
+  private let withdrawn: WithdrawnPhones
   /// Nil: sign-ins without the service are not reported.
-  let reports: CodeReports?
-  let users: UserListKeeper
-  let logind: any Logind
-  let seat: any Seat
-  let log: any HelperLog
-  /// A signed list was kept, or there is a session that was not compared with it.
-  var mustCompare = true
-  /// Whether the records that were left while no helper ran have been read.
-  var hasTakenUp = false
+  private let reports: CodeReports?
+  private let users: UserListKeeper
+  private let log: any HelperLog
 
-  public init(
+  init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
     earlier: EarlierSessions, away: AwayLocks, logind: any Logind, seat: any Seat, service: any SessionService,
-    log: any HelperLog, reports: CodeReports? = nil
+    log: any HelperLog, reports: CodeReports? = nil, pace: PollingSchedule = PollingSchedule()
   ) {
-    self.setup = setup
     records = WatchedRecords(ledger: ledger, notes: notes, log: log)
-    inquiries = SessionInquiries(service, log: log)
+    inquiries = SessionInquiries(service, pace: pace, log: log)
     judge = EndJudge(records: records, inquiries: inquiries, log: log)
     acts = SessionActs(
       setup: setup, records: records, leaving: leaving, away: away, logind: logind, seat: seat, log: log)
     self.earlier = earlier
+    withdrawn = WithdrawnPhones(setup: setup, records: records, log: log)
+    keeper = RecordKeeper(
+      setup: setup, records: records, inquiries: inquiries, judge: judge, acts: acts, earlier: earlier,
+      withdrawn: withdrawn, logind: logind, seat: seat, log: log)
     self.reports = reports
     users = UserListKeeper(log: log)
-    self.logind = logind
-    self.seat = seat
     self.log = log
+  }
+
+  /// Reads all records, and keeps the service's list of users from now on.
+  ///
+  /// - Parameter place: where the list is kept; nil: users do not come from the service.
+  func begin(keepingUsersAt place: UserListKeeper.Place?, at now: Int64) {
+    rescan(at: now)
+    users.adopt(place, at: now)
   }
 
   /// Does what is due.
   ///
   /// - Returns: when the next step is due; nil if only an event can make one due.
-  public func turn(at now: Int64) -> Int64? {
+  func turn(at now: Int64) -> Int64? {
     takeOutcomes(now)
     for watched in records.takeDue(at: now) { attend(watched, now) }
     judge.turn(now) { action, watched in acts.carryOut(action, watched, now) }
     acts.turn(now)
     earlier.turn(inquiries.service, log, now)
     users.turn(inquiries.service, now)
-    if mustCompare {
-      mustCompare = false
-      endWithdrawn(now)
+    withdrawn.turn { watched in
+      take(watched.watch?.next(.withdrawn, at: now) ?? .nothing, watched, now, isVouchedFor: true)
     }
     turnReports(now)
     return [records.due, judge.due, earlier.due, acts.due, users.due, reports?.due]
@@ -64,25 +68,81 @@ public final class Supervisor {
   }
 
   /// The number of known records, watched or not.
-  public var recordCount: Int { records.count }
+  var recordCount: Int { records.count }
 
   /// The number of sessions that the service is asked about.
-  public var watchedCount: Int {
+  var watchedCount: Int {
     records.all.count { $0.closing == nil && $0.watch.map { !$0.isOver } ?? false }
   }
 
   /// When the service last gave an answer that counts, in ms after boot; nil before the first.
-  public var lastAnswer: Int64? { inquiries.lastAnswer }
+  var lastAnswer: Int64? { inquiries.lastAnswer }
 
   /// Whether many questions at once need no more connections than one.
   var asksManyAtOnce: Bool { inquiries.service.takesManyAtOnce }
 
+  // MARK: News
+
+  /// Reads a record that was written, changed or removed, or whose next look is due.
+  func recordChanged(_ id: String, at now: Int64) { keeper.recordChanged(id, at: now) }
+
+  /// Reads all records: at the start, after lost events, and from time to time.
+  func rescan(at now: Int64) { keeper.rescan(at: now) }
+
+  /// Reads again the files that could not be read: descriptors or memory may have run out.
+  func checkLeftOut(at now: Int64) { keeper.checkLeftOut(at: now) }
+
+  /// A process that a record names has ended.
+  func processEnded(_ process: ProcessIdentity, at now: Int64) { keeper.processEnded(process, at: now) }
+
+  /// Processes whose end matters; nil if they are the same as at the last call.
+  func changedProcesses() -> Set<ProcessIdentity>? { records.changedProcesses() }
+
+  /// Uses a changed configuration. The service is asked about every session again, and the new rules decide. Logouts
+  /// that have begun go on.
+  func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
+    keeper.adopt(setup)
+    withdrawn.adopt(setup)
+    acts.adopt(setup)
+    inquiries.adopt(service)
+    earlier.startOver(now)
+    users.adopt(setup.userList, at: now)
+    reports?.startOver(now)
+    records.startOver()
+    rescan(at: now)
+  }
+
+  /// Takes events of logind.
+  func logindTold(_ events: [LogindEvent], at now: Int64) {
+    for event in events {
+      switch event {
+      case .sessionRemoved(let session):
+        acts.sessionRemoved(session, now)
+        keeper.checkAgain(now) { $0.record.binding?.logindSession == session }
+      case .preparesForSleep(true): break
+      case .preparesForSleep(false): wokeUp(now)
+      case .reconnected: keeper.checkAgain(now) { _ in true }
+      }
+    }
+  }
+
+  /// After a sleep the service is asked about every session at once, over new connections.
+  func wokeUp(_ now: Int64) {
+    inquiries.startOver()
+    earlier.startOver(now)
+    users.startOver(now)
+    reports?.startOver(now)
+    keeper.wokeUp(now)
+  }
+
+  // MARK: What is due
+
   private func attend(_ watched: WatchedRecord, _ now: Int64) {
-    if watched.closing != nil { return tellEnd(watched, now) }
+    if watched.closing != nil { return keeper.tellEnd(watched, now) }
     if let nextCheck = watched.nextCheck, nextCheck <= now {
       watched.nextCheck = nil
-      place(watched, now)
-      if watched.closing != nil { return tellEnd(watched, now) }
+      keeper.place(watched, now)
+      if watched.closing != nil { return keeper.tellEnd(watched, now) }
     }
     if let lock = watched.lock, lock.due <= now { acts.look(at: lock, watched, now) }
     if let deadline = watched.watch?.deadline, deadline <= now {
@@ -93,7 +153,7 @@ public final class Supervisor {
 
   // MARK: Asking
 
-  func ask(_ watched: WatchedRecord, _ now: Int64) {
+  private func ask(_ watched: WatchedRecord, _ now: Int64) {
     watched.nextAsk = nil
     guard watched.question == nil, watched.closing == nil, !watched.record.isOffline, let watch = watched.watch,
       !watch.isOver
@@ -106,7 +166,7 @@ public final class Supervisor {
     for (ticket, outcome) in inquiries.service.outcomes() {
       if earlier.took(ticket, outcome, inquiries.pace, log, now) { continue }
       if users.took(ticket, outcome, inquiries.pace, now) {
-        mustCompare = true
+        withdrawn.compareAgain()
         continue
       }
       if reports?.took(ticket, outcome, inquiries.pace, log, now) == true { continue }
@@ -115,7 +175,7 @@ public final class Supervisor {
       switch outcome {
       case .answer(let answer, let mark): took(answer, mark, watched, now)
       case .mark(let mark): tookMark(mark, watched, now)
-      case .endTold: forget(id, now)
+      case .endTold: keeper.forget(id, now)
       // Only `users` and `reports` ask these questions.
       case .users, .signedUsers, .codeUseTold, .codeUseDisowned, .codeUseRefused: break
       case .failed(let error): failed(error, watched, now)
@@ -144,11 +204,6 @@ public final class Supervisor {
     inquiries.schedule(
       after: answer, watched, hasChanged: watched.watch?.status != before, asked: wasAsked, now)
     take(action, watched, now, isVouchedFor: answer.isVouchedFor)
-  }
-
-  /// The phone that opened the session is not in the signed list any more.
-  func withdrawn(_ watched: WatchedRecord, _ now: Int64) {
-    take(watched.watch?.next(.withdrawn, at: now) ?? .nothing, watched, now, isVouchedFor: true)
   }
 
   private func failed(_ error: ServiceError, _ watched: WatchedRecord, _ now: Int64) {
@@ -182,5 +237,23 @@ public final class Supervisor {
       judge.begin(now) { other in ask(other, now) }
     }
     records.writeNote(watched)
+  }
+
+  // MARK: Sign-ins without the service
+
+  /// Looks for uses that the service does not know yet.
+  func checkUses(at now: Int64) {
+    reports?.look(open: records.openUses.values.compactMap { ReportedUse($0.record) }, log, now)
+  }
+
+  private func turnReports(_ now: Int64) {
+    guard let reports else { return }
+    let open = records.openUses
+    for use in reports.takeDisowned() {
+      guard let watched = open[use] else { continue }
+      log.write(LOG_NOTICE, "disowned on the phone: \(watched.record.logName)")
+      acts.signOut(watched, .ended, now)
+    }
+    reports.turn(open: Set(open.keys), inquiries.service, log, now)
   }
 }

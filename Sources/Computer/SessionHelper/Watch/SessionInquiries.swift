@@ -11,15 +11,16 @@ final class SessionInquiries {
 
   private(set) var service: any SessionService
   private let log: any HelperLog
-  var pace = PollingSchedule()
+  let pace: PollingSchedule
   /// The record that each question is about, by its id.
   private var questions: [SessionService.Ticket: String] = [:]
   /// When the service last gave an answer that counts, in ms after boot; nil before the first.
   private(set) var lastAnswer: Int64?
   private var lastComplaint: Int64?
 
-  init(_ service: any SessionService, log: any HelperLog) {
+  init(_ service: any SessionService, pace: PollingSchedule, log: any HelperLog) {
     self.service = service
+    self.pace = pace
     self.log = log
   }
 

@@ -27,6 +27,12 @@ final class WatchedRecords {
 
   subscript(id: String) -> WatchedRecord? { byID[id] }
 
+  /// Open sessions that were opened without the service, by the ids of their uses.
+  var openUses: [String: WatchedRecord] {
+    let open = all.filter { $0.record.isOffline && $0.record.binding != nil && $0.closing == nil }
+    return Dictionary(open.compactMap { one in one.record.offlineUse.map { ($0.id, one) } }, uniquingKeysWith: { $1 })
+  }
+
   /// When the first record is due, in ms after boot.
   var due: Int64? { agenda.next }
 

@@ -4,9 +4,10 @@ import HostSystem
 import IAMPASSClient
 import IAMPASSProtocol
 
-// Records as they come and go.
-
-extension Supervisor {
+/// Reads the records as they come and go, and puts each into its stage: waiting, watched or closing.
+///
+/// Times are milliseconds after boot.
+final class RecordKeeper {
   /// The time until an undecided record is read again, in ms.
   private static let checkAgainTime: Int64 = 30_000
   /// The time from the end of a left process to the search for another, in ms. A user may start and end thousands.
@@ -17,8 +18,40 @@ extension Supervisor {
   /// The time between two looks at such a process, in ms.
   private static let settlePause: Int64 = 1_000
 
+  private var setup: SupervisorSetup
+  private let records: WatchedRecords
+  private let inquiries: SessionInquiries
+  private let judge: EndJudge
+  private let acts: SessionActs
+  private let earlier: EarlierSessions
+  private let withdrawn: WithdrawnPhones
+  private let logind: any Logind
+  private let seat: any Seat
+  private let log: any HelperLog
+  /// Whether the records that were left while no helper ran have been read.
+  private var hasTakenUp = false
+
+  init(
+    setup: SupervisorSetup, records: WatchedRecords, inquiries: SessionInquiries, judge: EndJudge, acts: SessionActs,
+    earlier: EarlierSessions, withdrawn: WithdrawnPhones, logind: any Logind, seat: any Seat, log: any HelperLog
+  ) {
+    self.setup = setup
+    self.records = records
+    self.inquiries = inquiries
+    self.judge = judge
+    self.acts = acts
+    self.earlier = earlier
+    self.withdrawn = withdrawn
+    self.logind = logind
+    self.seat = seat
+    self.log = log
+  }
+
+  /// Uses a changed configuration from now on.
+  func adopt(_ setup: SupervisorSetup) { self.setup = setup }
+
   /// Reads a record that was written, changed or removed, or whose next look is due.
-  public func recordChanged(_ id: String, at now: Int64) {
+  func recordChanged(_ id: String, at now: Int64) {
     let record: SessionRecord
     do { record = try records.ledger.read(id) } catch .file(let error) where error.code == .missing {
       return drop(id, now)
@@ -33,19 +66,19 @@ extension Supervisor {
   }
 
   /// Reads all records: at the start, after lost events, and from time to time.
-  public func rescan(at now: Int64) {
+  func rescan(at now: Int64) {
     let ids: Set<String>
     do { ids = Set(try records.ledger.ids()) } catch {
       return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
     }
     takeUp(ids, now)
-    mustCompare = true
+    withdrawn.compareAgain()
     for id in records.ids where !ids.contains(id) { drop(id, now) }
     for id in ids { recordChanged(id, at: now) }
   }
 
   /// Reads again the files that could not be read: descriptors or memory may have run out.
-  public func checkLeftOut(at now: Int64) {
+  func checkLeftOut(at now: Int64) {
     for id in records.leftOut { recordChanged(id, at: now) }
   }
 
@@ -58,50 +91,16 @@ extension Supervisor {
     acts.resume(now)
   }
 
-  /// Uses a changed configuration. The service is asked about every session again, and the new rules decide. Logouts
-  /// that have begun go on.
-  public func adopt(_ setup: SupervisorSetup, _ service: any SessionService, at now: Int64) {
-    self.setup = setup
-    acts.adopt(setup)
-    inquiries.adopt(service)
-    earlier.startOver(now)
-    users.adopt(setup.userList, at: now)
-    reports?.startOver(now)
-    records.startOver()
-    rescan(at: now)
-  }
-
-  /// Takes events of logind.
-  public func logindTold(_ events: [LogindEvent], at now: Int64) {
-    for event in events {
-      switch event {
-      case .sessionRemoved(let session):
-        acts.sessionRemoved(session, now)
-        checkAgain(now) { $0.record.binding?.logindSession == session }
-      case .preparesForSleep(true): break
-      case .preparesForSleep(false): wokeUp(now)
-      case .reconnected: checkAgain(now) { _ in true }
-      }
-    }
-  }
-
   /// A process that a record names has ended.
-  public func processEnded(_ process: ProcessIdentity, at now: Int64) {
+  func processEnded(_ process: ProcessIdentity, at now: Int64) {
     for watched in records.all where watched.rest == process {
       watched.nextCheck = min(watched.nextCheck ?? .max, now + Self.restTime)
     }
     checkAgain(now) { [$0.record.process, $0.record.parent, $0.record.binding?.leader].contains(process) }
   }
 
-  /// Processes whose end matters; nil if they are the same as at the last call.
-  public func changedProcesses() -> Set<ProcessIdentity>? { records.changedProcesses() }
-
-  /// After a sleep the service is asked about every session at once, over new connections.
-  public func wokeUp(_ now: Int64) {
-    inquiries.startOver()
-    earlier.startOver(now)
-    users.startOver(now)
-    reports?.startOver(now)
+  /// Asks about every session at once after a sleep.
+  func wokeUp(_ now: Int64) {
     for watched in records.all {
       watched.question = nil
       watched.failures = 0
@@ -112,7 +111,8 @@ extension Supervisor {
     }
   }
 
-  private func checkAgain(_ now: Int64, where matches: (WatchedRecord) -> Bool) {
+  /// Puts these records into their stages again.
+  func checkAgain(_ now: Int64, where matches: (WatchedRecord) -> Bool) {
     for watched in records.all.filter(matches) { place(watched, now) }
   }
 
@@ -126,7 +126,7 @@ extension Supervisor {
     return watched
   }
 
-  /// Puts a record into its stage: waiting, watched or closing.
+  /// Puts a record into its stage.
   func place(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.closing == nil else { return }
     let record = watched.record
@@ -213,7 +213,7 @@ extension Supervisor {
       span: record.created * 1_000..<(record.created + record.duration) * 1_000, endsAtExpiry: record.endsAtExpiry,
       mark: record.mark, note: note, now: now)
     watched.note = note
-    mustCompare = true
+    withdrawn.compareAgain()
     watched.remark = note?.remark ?? (record.isOffline ? "opened without the service" : "")
     watched.nextAsk = record.isOffline ? nil : now
     if watched.watch?.isLeftAside == true { judge.watchesLeftAside(now) }
@@ -249,6 +249,7 @@ extension Supervisor {
     inquiries.forgetQuestion(of: watched)
   }
 
+  /// Tells the service the end of a session, if that is due.
   func tellEnd(_ watched: WatchedRecord, _ now: Int64) {
     guard watched.question == nil, let closing = watched.closing, closing.next <= now else { return }
     guard let remote = watched.remote, now / 1_000 < watched.record.created + watched.record.duration else {
