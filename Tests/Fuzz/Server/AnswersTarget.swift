@@ -10,7 +10,7 @@ import IAMPASSProtocol
 func fuzzAnswers(_ input: [UInt8]) {
   let pieces = Pieces(input)
   guard let route = pieces.words.first, let said = PhoneWord(route, pieces) else { return }
-  let first = World.shared.respond(to: said.request)
+  let first = ServiceFixture.shared.respond(to: said.request)
   must(first.reply.reason != .storageUnavailable, "the storage fails by a phone's word")
   guard first.reply.status == 200 else {
     // The one refusal that has an effect.
@@ -18,13 +18,13 @@ func fuzzAnswers(_ input: [UInt8]) {
       first.changes == 0 || isBurnt(first.reply) || said.spendsItsNonce,
       "a refusal changes something: \(first.reply.body.text)")
     if first.reply.reason == .wrongCode { said.checkWrongCode() }
-    if first.changes != 0 { World.shared.restore() }
+    if first.changes != 0 { ServiceFixture.shared.restore() }
     return
   }
   said.check()
-  let second = World.shared.respond(to: said.request)
+  let second = ServiceFixture.shared.respond(to: said.request)
   must(second.reply.status >= 400, "a phone's word is taken twice")
-  World.shared.restore()
+  ServiceFixture.shared.restore()
 }
 
 private func isBurnt(_ reply: ServiceReply) -> Bool { reply.reason == .wrongCode }
@@ -39,20 +39,20 @@ private struct PhoneWord {
   private let isAsserted: Bool
 
   init?(_ route: String, _ pieces: Pieces) {
-    let text = World.shared.filledIn(pieces.rest)
+    let text = ServiceFixture.shared.filledIn(pieces.rest)
     statement = ReferenceJSON(text)
     let target = "/device/v1/" + route
     self.route = RequestTarget(target[...])?.path.last ?? route
     isSigned = !pieces.words.contains("unsigned") && !pieces.words.contains("stranger")
     isAsserted = pieces.words.contains("asserted")
     guard let body = PhoneWord.body(text, pieces.words) else { return nil }
-    request = ServiceRequest(method: "POST", target: target, authority: World.authority, body: body)
+    request = ServiceRequest(method: "POST", target: target, authority: ServiceFixture.authority, body: body)
   }
 
   private static func body(_ text: [UInt8], _ words: [String]) -> [UInt8]? {
     guard let statement = try? JSON(parsing: text) else { return text }
     if words.contains("unsigned") { return text }
-    let world = World.shared
+    let world = ServiceFixture.shared
     let key = words.contains("stranger") ? world.authenticator.key : world.key
     let challenge = CredentialChallenge.bytes(for: statement)
     let assertion = words.contains("asserted") ? try? world.authenticator.assertion(challenge: challenge) : nil
@@ -62,16 +62,18 @@ private struct PhoneWord {
   private func says(_ name: String, _ value: String) -> Bool { statement?[name]?.string == value }
 
   /// An ask of this phone is used up, even if something else in the body is wrong.
-  var spendsItsNonce: Bool { isSigned && route != "answer" && says("origin", World.origin) }
+  var spendsItsNonce: Bool { isSigned && route != "answer" && says("origin", ServiceFixture.origin) }
 
   func check() {
     must(isSigned, "another's word is taken")
-    must(says("origin", World.origin) && says("device", World.shared.device), "a word for another service or phone")
+    must(
+      says("origin", ServiceFixture.origin) && says("device", ServiceFixture.shared.device),
+      "a word for another service or phone")
     route == "answer" ? checkAnswer() : checkAsk()
   }
 
   private func checkAnswer() {
-    let world = World.shared
+    let world = ServiceFixture.shared
     must(says("purpose", "answer"), "another statement is taken for an answer")
     guard let index = [0, 1].first(where: { says("session", world.requests[$0].session) }) else {
       return must(false, "an answer to no request")
@@ -93,7 +95,7 @@ private struct PhoneWord {
   }
 
   func checkWrongCode() {
-    let world = World.shared
+    let world = ServiceFixture.shared
     for request in world.requests {
       must(world.session(request.session)?.lifecycle.isApproved == false, "approved by a wrong code")
     }
@@ -109,7 +111,7 @@ private struct PhoneWord {
     guard case .number(let stamp)? = statement?["timestamp"], let seconds = Int64(stamp) else {
       return must(false, "an ask without a time")
     }
-    must((seconds - World.now.seconds).magnitude <= 300, "an ask from another time")
+    must((seconds - ServiceFixture.now.seconds).magnitude <= 300, "an ask from another time")
     must((1...64).contains(statement?["nonce"]?.string?.utf8.count ?? 0), "an ask without a nonce")
     switch route {
     // Its challenge is one that no input can know.
@@ -122,11 +124,13 @@ private struct PhoneWord {
 
   private func checkEnd() {
     guard case .array(let items)? = statement?["sessions"] else { return must(false, "ends nothing in particular") }
-    for request in World.shared.requests {
+    for request in ServiceFixture.shared.requests {
       let isNamed = items.contains { $0.string == request.session }
       must(
-        World.shared.session(request.session)?.lifecycle.isUnanswered == !isNamed, "ends others than it names")
+        ServiceFixture.shared.session(request.session)?.lifecycle.isUnanswered == !isNamed, "ends others than it names")
     }
-    must(items.allSatisfy { item in World.shared.requests.contains { item.string == $0.session } }, "ends a stranger's")
+    must(
+      items.allSatisfy { item in ServiceFixture.shared.requests.contains { item.string == $0.session } },
+      "ends a stranger's")
   }
 }

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 
 /// A phone's authenticator in software: makes its words as they must be, or around what an input says.
 struct Authenticator: Sendable {
-  static let relyingParty = Digest.sha256(Array(World.authority.utf8))
+  static let relyingParty = Digest.sha256(Array(ServiceFixture.authority.utf8))
   /// Present and verified.
   private static let unlocked: UInt8 = 0x05
 
@@ -44,7 +44,8 @@ struct Authenticator: Sendable {
 
   private static func clientData(_ type: String, _ challenge: [UInt8]) -> [UInt8] {
     JSON.object([
-      "type": .string(type), "challenge": .string(Base64URL.encode(challenge)), "origin": .string(World.origin),
+      "type": .string(type), "challenge": .string(Base64URL.encode(challenge)),
+      "origin": .string(ServiceFixture.origin),
     ]).encoded()
   }
 

@@ -18,7 +18,7 @@ func fuzzAuthenticators(_ input: [UInt8]) {
   let isNew = pieces.words.first == "create"
   if pieces.words.contains("ours") { data = ours(data, isNew: isNew) }
   if let read = UnverifiedAuthenticatorData(data) { checkReading(read, data) }
-  let check = CredentialCheck(origin: World.origin)
+  let check = CredentialCheck(origin: ServiceFixture.origin)
   if isNew {
     checkCredential(check, data, client, challenge)
   } else {
@@ -37,7 +37,7 @@ private let headLength = 37
 
 private func clientData(_ text: [UInt8], _ challenge: [UInt8]) -> [UInt8] {
   var data = Data(text)
-  for (name, value) in [("$challenge", Base64URL.encode(challenge)), ("$origin", World.origin)] {
+  for (name, value) in [("$challenge", Base64URL.encode(challenge)), ("$origin", ServiceFixture.origin)] {
     while let place = data.range(of: Data(name.utf8)) { data.replaceSubrange(place, with: Data(value.utf8)) }
   }
   return Array(data)
@@ -72,7 +72,7 @@ private func checkReading(_ read: UnverifiedAuthenticatorData, _ data: [UInt8]) 
 private func isClientDataRight(_ client: [UInt8], _ challenge: [UInt8], type: String) -> Bool {
   guard let json = ReferenceJSON(client) else { return false }
   return json["type"]?.string == type && json["challenge"]?.string == Base64URL.encode(challenge)
-    && json["origin"]?.string == World.origin && [nil, .bool(false)].contains(json["crossOrigin"])
+    && json["origin"]?.string == ServiceFixture.origin && [nil, .bool(false)].contains(json["crossOrigin"])
 }
 
 private func checkCredential(_ check: CredentialCheck, _ data: [UInt8], _ client: [UInt8], _ challenge: [UInt8]) {

@@ -27,15 +27,15 @@ struct Beginning {
   }
 
   func played(copyingTo template: String) async throws -> Made {
-    let application = try await storage.createApplication(named: "office", at: World.now)
+    let application = try await storage.createApplication(named: "office", at: ServiceFixture.now)
     let host = try await storage.createHostCredential(
-      named: "desk", host: "desk", of: application.id, at: World.now)
+      named: "desk", host: "desk", of: application.id, at: ServiceFixture.now)
     try await ask(
       "POST", "/management/add_users/\(application.id)", UsersRequest(users: ["alice"]).encoded(), application)
     let linkReply = try await ask(
       "GET", "/management/device_registration_link/\(application.id)/alice", [], application)
     let link = try RegistrationLinkReply(parsing: linkReply).registerURL
-    let code = Secret(String(link.dropFirst((World.origin + "/register/").count)))
+    let code = Secret(String(link.dropFirst((ServiceFixture.origin + "/register/").count)))
     let key = try DeviceKey.generate()
     let authenticator = try Authenticator()
     let device = try await register(code, key, authenticator)
@@ -64,7 +64,8 @@ struct Beginning {
   /// In the order of the sessions: both began at one moment, so their hosts tell them apart.
   private func list(_ device: String, _ key: DeviceKey) async throws -> [OpenRequest] {
     let ask = DeviceAsk(
-      origin: World.origin, device: device, purpose: .requests, timestamp: World.now.seconds, nonce: "first")
+      origin: ServiceFixture.origin, device: device, purpose: .requests, timestamp: ServiceFixture.now.seconds,
+      nonce: "first")
     let reply = try await post(DeviceRoute.requests, try UnverifiedStatement.body(signing: ask.json, with: key))
     return try RequestsReply(parsing: reply).requests.sorted { $0.context.host ?? "" < $1.context.host ?? "" }
   }
@@ -76,15 +77,16 @@ struct Beginning {
     let signer = try RequestSigner(clientID: application.id, secret: application.secret, scheme: .documented)
     guard let nonce = Digest.randomNonce() else { throw Refused(reply: "no random bytes") }
     let signed = signer.headers(
-      nonce: nonce, timestamp: World.now.seconds, uri: World.origin + target, dialect: .iampass)
+      nonce: nonce, timestamp: ServiceFixture.now.seconds, uri: ServiceFixture.origin + target, dialect: .iampass)
     guard let headers = signed else { throw Refused(reply: "an address that cannot be signed") }
     return try await send(
-      ServiceRequest(method: method, target: target, authority: World.authority, headers: headers, body: body))
+      ServiceRequest(method: method, target: target, authority: ServiceFixture.authority, headers: headers, body: body))
   }
 
   private func post(_ path: [String], _ body: [UInt8]) async throws -> [UInt8] {
     try await send(
-      ServiceRequest(method: "POST", target: "/" + path.joined(separator: "/"), authority: World.authority, body: body))
+      ServiceRequest(
+        method: "POST", target: "/" + path.joined(separator: "/"), authority: ServiceFixture.authority, body: body))
   }
 
   private func send(_ request: ServiceRequest) async throws -> [UInt8] {

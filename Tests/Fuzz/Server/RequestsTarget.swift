@@ -6,11 +6,11 @@ import IAMPASSProtocol
 
 /// A request from anybody: it changes nothing, and gets nothing, unless its signature is right.
 ///
-/// The input is a request as text, with `$app` and the like in it (``World/placeholders``); `$documented` or `$client`
+/// The input is a request as text, with `$app` and the like in it (``ServiceFixture/placeholders``); `$documented` or `$client`
 /// at the end of an `Authentication` header stands for the right signature.
 func fuzzRequests(_ input: [UInt8]) {
-  guard let text = RequestText(World.shared.filledIn(input)) else { return }
-  let first = World.shared.respond(to: text.request, isBehindProxy: text.isBehindProxy)
+  guard let text = RequestText(ServiceFixture.shared.filledIn(input)) else { return }
+  let first = ServiceFixture.shared.respond(to: text.request, isBehindProxy: text.isBehindProxy)
   checkReply(first.reply)
   let signer = text.rightSigner
   let signature = first.reply.headers.first { $0.name == ReplySignature.header }?.value
@@ -25,12 +25,12 @@ func fuzzRequests(_ input: [UInt8]) {
       == ReferenceSignature.reply(
         secret: signer.replySecret, nonce: signer.nonce, status: first.reply.status, body: first.reply.body),
     "the reply's signature is another")
-  if signer.id == World.shared.host.id {
+  if signer.id == ServiceFixture.shared.host.id {
     must(first.reply.status >= 400 || text.isSignIn, "a host's credential manages: \(text.request.target)")
   }
-  let second = World.shared.respond(to: text.request, isBehindProxy: text.isBehindProxy)
+  let second = ServiceFixture.shared.respond(to: text.request, isBehindProxy: text.isBehindProxy)
   must(second.changes == 0 && second.reply.status == 401, "a request is taken twice: \(second.reply.status)")
-  World.shared.restore()
+  ServiceFixture.shared.restore()
 }
 
 private func checkReply(_ reply: ServiceReply) {
@@ -70,7 +70,7 @@ private struct RequestText {
       let sides = line.text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
       return sides.count == 2 ? (String(sides[0]), sides[1].trimmingCharacters(in: .whitespaces)) : nil
     }
-    let authority = headers.first { $0.name == "Host" }?.value ?? World.authority
+    let authority = headers.first { $0.name == "Host" }?.value ?? ServiceFixture.authority
     isBehindProxy = headers.contains { $0.name == "Behind-Proxy" }
     // A held reply would hold the fuzzer.
     headers.removeAll { ["host", "prefer"].contains($0.name.lowercased()) }
@@ -107,7 +107,7 @@ private struct RequestText {
   var rightSigner: Signer? {
     guard authentications.count == 1, let value = authentications.first, timestamps.count == 1,
       let timestamp = timestamps.first, let seconds = Int64(timestamp),
-      (seconds - World.now.seconds).magnitude <= 300, value.hasPrefix("hmac ")
+      (seconds - ServiceFixture.now.seconds).magnitude <= 300, value.hasPrefix("hmac ")
     else { return nil }
     let parts = value.dropFirst("hmac ".count).split(separator: ":", omittingEmptySubsequences: false).map(String.init)
     guard parts.count >= 3 else { return nil }
@@ -133,7 +133,7 @@ private struct RequestText {
 
   /// For each id, what it signs with and what its replies are signed with.
   private static let secrets: [String: (String, String)] = {
-    let world = World.shared
+    let world = ServiceFixture.shared
     let office = world.application.secret.exposedValue
     var secrets = [world.application.id: (office, office)]
     secrets[world.host.id] = (world.host.secret.exposedValue, world.host.secret.exposedValue)

@@ -8,11 +8,11 @@ import Testing
 
 /// Whose phones sign this computer's list, for each of its credentials.
 @Suite struct FleetTests {
-  private let office: SigningOffice
+  private let office: SigningFixture
   private var folder: String { office.folder }
   private var state: RunFolder { office.state }
 
-  init() throws { office = try SigningOffice() }
+  init() throws { office = try SigningFixture() }
 
   private func kept(of credential: String) throws -> Fleet? {
     try Fleet.kept(in: folder + "/service", credential: credential)

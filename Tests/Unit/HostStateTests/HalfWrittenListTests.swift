@@ -8,11 +8,11 @@ import Testing
 
 /// A signed list of which the computer wrote one of two files, and then went down.
 @Suite struct HalfWrittenListTests {
-  private let office: SigningOffice
+  private let office: SigningFixture
   private let phone: PinnedPhone
 
   init() throws {
-    office = try SigningOffice()
+    office = try SigningFixture()
     phone = try SigningAdministrator.phone("p1")
   }
 
@@ -22,7 +22,7 @@ import Testing
     var fetch = SignedListFetch(
       known: SignedListFetch.Known(version: nil, floor: nil) { nil }, fleet: office.fleet,
       origin: SigningAdministrator.origin, verifier: LibcryptoVerifier())
-    guard case .done(let users, _, _) = fetch.took(try office.page([try SigningOffice.line("bob", phones)], number))
+    guard case .done(let users, _, _) = fetch.took(try office.page([try SigningFixture.line("bob", phones)], number))
     else { throw NotDone() }
     return users
   }

@@ -7,11 +7,11 @@ import Testing
 
 /// Signed lists that are right, and those that a broken service could make of them.
 @Suite struct SignedListFetchTests {
-  private let office: SigningOffice
+  private let office: SigningFixture
   private var folder: String { office.folder }
   private var state: RunFolder { office.state }
 
-  init() throws { office = try SigningOffice() }
+  init() throws { office = try SigningFixture() }
 
   private struct NotDone: Error {}
 
@@ -34,8 +34,8 @@ import Testing
 
   @Test func aSignedListIsTakenAndKept() throws {
     let lines = [
-      try SigningOffice.line("bob", [try SigningAdministrator.phone("p1"), try SigningAdministrator.phone("p2")]),
-      try SigningOffice.line("carol"),
+      try SigningFixture.line("bob", [try SigningAdministrator.phone("p1"), try SigningAdministrator.phone("p2")]),
+      try SigningFixture.line("carol"),
     ]
     var fetch = office.fetch()
     #expect(
@@ -51,10 +51,10 @@ import Testing
 
   @Test func aChangeIsAppliedAndNamesWhoAndWhatWent() throws {
     let phone = try SigningAdministrator.phone("p1")
-    let bob = try SigningOffice.line("bob", [phone])
-    let carol = try SigningOffice.line("carol")
+    let bob = try SigningFixture.line("bob", [phone])
+    let carol = try SigningFixture.line("carol")
     try keep([bob, carol])
-    let without = try SigningOffice.line("bob")
+    let without = try SigningFixture.line("bob")
     var fetch = office.fetch()
     let step = fetch.took(
       try office.page([.listed(without), .removed(name: "carol")], since: 7, of: try office.head([without], 8)))
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func pagesMakeOneList() throws {
-    let lines = try ["a", "b", "c"].map { try SigningOffice.line($0) }
+    let lines = try ["a", "b", "c"].map { try SigningFixture.line($0) }
     let head = try office.head(lines, 7)
     var fetch = office.fetch()
     for (place, line) in lines.enumerated() {
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func nothingNewIsNotAChange() throws {
-    try keep([try SigningOffice.line("bob")])
+    try keep([try SigningFixture.line("bob")])
     var fetch = office.fetch()
     let page = SignedListPage(
       reply: SignedUserListReply(
@@ -89,21 +89,21 @@ import Testing
       isHeld: true)
     guard case .unchanged = fetch.took(page) else { throw NotDone() }
     // A computer without a list does not take that for one.
-    var other = try SigningOffice().fetch()
+    var other = try SigningFixture().fetch()
     #expect(refusal(other.took(page)) == .notSigned)
   }
 
   @Test func withoutASignatureNothingIsTaken() throws {
     var fetch = office.fetch()
-    guard case .nothingSigned = fetch.took(SigningOffice.sets([])) else { throw NotDone() }
+    guard case .nothingSigned = fetch.took(SigningFixture.sets([])) else { throw NotDone() }
   }
 
   @Test func aListThatIsCutOrHasAnotherUserIsRefused() throws {
-    let bob = try SigningOffice.line("bob")
+    let bob = try SigningFixture.line("bob")
     let head = try office.head([bob], 7)
     let others: [[SignedUserListReply.Change]] = [
-      [], [.listed(try SigningOffice.line("bob", [try SigningAdministrator.phone("p1")]))],
-      [.listed(try SigningOffice.line("eve"))], [.listed(bob), .listed(try SigningOffice.line("eve"))],
+      [], [.listed(try SigningFixture.line("bob", [try SigningAdministrator.phone("p1")]))],
+      [.listed(try SigningFixture.line("eve"))], [.listed(bob), .listed(try SigningFixture.line("eve"))],
     ]
     for changes in others {
       var fetch = office.fetch()
@@ -112,16 +112,16 @@ import Testing
   }
 
   @Test func aChangeThatDoesNotFitAsksForTheWholeList() throws {
-    try keep([try SigningOffice.line("bob")])
+    try keep([try SigningFixture.line("bob")])
     var fetch = office.fetch()
-    let carol = try SigningOffice.line("carol")
+    let carol = try SigningFixture.line("carol")
     let step = fetch.took(try office.page([.listed(carol)], since: 7, of: try office.head([carol], 8)))
     guard case .ask(let next) = step else { throw NotDone() }
     #expect(next.since == 0 && next.signed?.epoch == 0)
   }
 
   @Test func anOlderListIsRefused() throws {
-    let bob = try SigningOffice.line("bob")
+    let bob = try SigningFixture.line("bob")
     try keep([bob], 7, epoch: 2)
     for (number, epoch) in [(6, 2), (8, 1)] as [(Int64, Int64)] {
       var fetch = office.fetch()
@@ -133,7 +133,7 @@ import Testing
 
   /// Two phones may have signed one number, if the service told them of different lists.
   @Test func anotherListOfTheSameVersionIsNotTaken() throws {
-    let (bob, eve) = (try SigningOffice.line("bob"), try SigningOffice.line("eve"))
+    let (bob, eve) = (try SigningFixture.line("bob"), try SigningFixture.line("eve"))
     try keep([bob], 7)
     for lines in [[bob, eve], [bob]] {
       var fetch = office.fetch()
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func aListOfAnotherApplicationOrGroupIsRefused() throws {
-    let eve = try SigningOffice.line("eve")
+    let eve = try SigningFixture.line("eve")
     var fetch = office.fetch()
     let other = try office.head([eve], 7, application: "other")
     #expect(refusal(fetch.took(try office.page([.listed(eve)], of: other))) == .otherApplication)
@@ -156,12 +156,12 @@ import Testing
 
   @Test func aListThatAStrangerSignedIsRefused() throws {
     var fetch = office.fetch()
-    let page = try office.page([try SigningOffice.line("eve")], 7, signer: try SigningAdministrator("eve"))
+    let page = try office.page([try SigningFixture.line("eve")], 7, signer: try SigningAdministrator("eve"))
     #expect(refusal(fetch.took(page)) == .badProof(.approval(.otherPhone)))
   }
 
   @Test func aProofOfAnotherListOrOfASignInIsRefused() throws {
-    let bob = try SigningOffice.line("bob")
+    let bob = try SigningFixture.line("bob")
     let head = try office.head([bob], 7)
     let other = try office.alice.proof(of: .users(try office.head([bob], 8)))
     var fetch = office.fetch()
@@ -180,7 +180,7 @@ import Testing
       AdministratorSet(number: 3, previous: second.digest, keys: [carol.entry, office.alice.entry]))
     var fetch = office.fetch()
     let step = fetch.took(
-      SigningOffice.sets([
+      SigningFixture.sets([
         (second, try office.alice.proof(of: .administrators(second))),
         (third, try carol.proof(of: .administrators(third))),
       ]))
@@ -190,7 +190,7 @@ import Testing
     #expect(try Fleet.kept(in: folder + "/service", credential: "own") == fleet)
     // A set never goes back.
     #expect(try office.fleet.write(in: state) == fleet)
-    let lines = [try SigningOffice.line("bob")]
+    let lines = [try SigningFixture.line("bob")]
     #expect(try done(fetch.took(office.page(lines, 7, under: third, signer: carol))).lines.count == 1)
   }
 
@@ -200,7 +200,7 @@ import Testing
     let sets: [AdministratorSet]
     let fleet: Fleet
 
-    init(_ office: SigningOffice, keeps alice: Bool = true) throws {
+    init(_ office: SigningFixture, keeps alice: Bool = true) throws {
       carol = try SigningAdministrator("carol")
       let second = try #require(
         AdministratorSet(number: 2, previous: office.set.digest, keys: [carol.entry, office.alice.entry]))
@@ -215,7 +215,7 @@ import Testing
 
   @Test func aListOfAnEarlierSetCountsWhileItsSignerIsThere() throws {
     let chain = try Chain(office)
-    let lines = [try SigningOffice.line("bob")]
+    let lines = [try SigningFixture.line("bob")]
     var fetch = office.fetch(chain.fleet)
     let page = try office.page(lines, 7, under: chain.sets[0], after: Array(chain.sets.prefix(2)))
     #expect(try done(fetch.took(page)).lines.count == 1)
@@ -223,7 +223,7 @@ import Testing
 
   @Test func aListOfASetThatDoesNotLeadHereIsRefused() throws {
     let chain = try Chain(office)
-    let lines = [try SigningOffice.line("bob")]
+    let lines = [try SigningFixture.line("bob")]
     let stranger = try #require(
       AdministratorSet(number: 1, previous: [], keys: [office.alice.entry, try SigningAdministrator("eve").entry]))
     let bad: [(AdministratorSet, [AdministratorSet])] = [
@@ -238,7 +238,7 @@ import Testing
 
   /// Carol is in the set in force, and was not in the one that the list names; alice the other way.
   @Test func theSignerIsInBothSets() throws {
-    let lines = [try SigningOffice.line("bob")]
+    let lines = [try SigningFixture.line("bob")]
     for (keeps, isAlice) in [(true, false), (false, true)] {
       let chain = try Chain(office, keeps: keeps)
       var fetch = office.fetch(chain.fleet)
@@ -253,9 +253,9 @@ import Testing
     let second = try #require(AdministratorSet(number: 2, previous: office.set.digest, keys: [eve.entry]))
     let third = try #require(AdministratorSet(number: 3, previous: second.digest, keys: [eve.entry]))
     let bad: [(SignedListPage, DocumentRefusal)] = [
-      (SigningOffice.sets([(second, try eve.proof(of: .administrators(second)))]), .approval(.otherPhone)),
-      (SigningOffice.sets([(third, try office.alice.proof(of: .administrators(third)))]), .notNext),
-      (SigningOffice.sets([(office.set, nil)]), .approval(.missing)),
+      (SigningFixture.sets([(second, try eve.proof(of: .administrators(second)))]), .approval(.otherPhone)),
+      (SigningFixture.sets([(third, try office.alice.proof(of: .administrators(third)))]), .notNext),
+      (SigningFixture.sets([(office.set, nil)]), .approval(.missing)),
     ]
     for (page, reason) in bad {
       var fetch = office.fetch()
@@ -268,12 +268,12 @@ import Testing
     let second = try #require(AdministratorSet(number: 2, previous: office.set.digest, keys: [carol.entry]))
     let anchor = try #require(FleetAnchor(administrators: second, application: "app", group: "office"))
     var fetch = office.fetch(Fleet(credential: "own", anchor: anchor))
-    let page = try office.page([try SigningOffice.line("bob")], 7, under: second)
+    let page = try office.page([try SigningFixture.line("bob")], 7, under: second)
     #expect(refusal(fetch.took(page)) == .badProof(.approval(.otherPhone)))
   }
 
   @Test func entriesOutOfOrderAndEmptyPagesAreRefused() throws {
-    let lines = try ["a", "b"].map { try SigningOffice.line($0) }
+    let lines = try ["a", "b"].map { try SigningFixture.line($0) }
     let head = try office.head(lines, 7)
     var fetch = office.fetch()
     #expect(refusal(fetch.took(try office.page(lines.reversed().map { .listed($0) }, of: head))) == .badEntry)
@@ -288,7 +288,7 @@ import Testing
     var last: SignedListFetch.Refusal?
     for page in 0..<40 where last == nil {
       let changes = try (0..<1_000).map { number in
-        SignedUserListReply.Change.listed(try SigningOffice.line("u\(100_000 + page * 1_000 + number)", phones))
+        SignedUserListReply.Change.listed(try SigningFixture.line("u\(100_000 + page * 1_000 + number)", phones))
       }
       last = refusal(fetch.took(try office.page(changes, hasMore: true, of: head, isFirst: page == 0)))
     }
@@ -296,7 +296,7 @@ import Testing
   }
 
   @Test func aListThatAlwaysChangesIsGivenUp() throws {
-    let line = try SigningOffice.line("a")
+    let line = try SigningFixture.line("a")
     var fetch = office.fetch()
     var last: SignedListFetch.Refusal?
     for number in Int64(1)...20 where last == nil {
@@ -304,7 +304,7 @@ import Testing
       last = refusal(
         fetch.took(
           try office.page(
-            [.listed(isFirst ? line : try SigningOffice.line("b"))], hasMore: true,
+            [.listed(isFirst ? line : try SigningFixture.line("b"))], hasMore: true,
             of: try office.head([line], number), isFirst: isFirst)))
     }
     #expect(last == .neverEnds)
@@ -312,10 +312,10 @@ import Testing
 
   @Test func writingThatWasBrokenOffKeepsNoLowerList() throws {
     let phone = try SigningAdministrator.phone("p1")
-    let bob = try SigningOffice.line("bob", [phone])
+    let bob = try SigningFixture.line("bob", [phone])
     try keep([bob], 7)
     let former = try SecureFile.read(folder + "/service/users", privacy: .secret, limit: 65_536)
-    try keep([try SigningOffice.line("bob")], 9)
+    try keep([try SigningFixture.line("bob")], 9)
     // The phones of the newer list are there, and the users of the older.
     try AtomicFile.write(former, to: folder + "/service/users", mode: 0o600)
     #expect(kept == nil)
@@ -323,12 +323,12 @@ import Testing
     #expect(fetch.next.since == 0)
     #expect(refusal(fetch.took(try office.page([bob], 8))) == .older)
     fetch = office.fetch()
-    #expect(try done(fetch.took(office.page([try SigningOffice.line("bob")], 9))).write(in: state))
+    #expect(try done(fetch.took(office.page([try SigningFixture.line("bob")], 9))).write(in: state))
     #expect(kept?.version == UserListVersion(epoch: 1, number: 9))
   }
 
   @Test func anOlderListIsNotWrittenOverANewer() throws {
-    let bob = try SigningOffice.line("bob")
+    let bob = try SigningFixture.line("bob")
     var fetch = office.fetch()
     let older = try done(fetch.took(office.page([bob], 7)))
     try keep([bob], 8)

@@ -10,7 +10,7 @@ import Testing
 @testable import IAMPASSClient
 
 /// A computer that has met a phone, with a clock that a test moves.
-private final class Desk {
+private final class OfflineFixture {
   static let context = SignInContext(host: "desk-7", service: "sudo", user: "alice")
   static let alice = UnixUsername(validating: "alice")!
   static let use = CodeUse(user: alice, service: "sudo", tty: "/dev/pts/1", remoteHost: nil, time: 1_700_000_000)
@@ -118,22 +118,22 @@ private final class Desk {
 @Suite(.enabled(if: geteuid() == 0, "the files are root's"))
 struct OfflinePhonesTests {
   @Test func aPhoneThatWasMetSignsIn() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     guard case .approved(let approval) = try desk.verdict(try desk.digits(for: question), question) else {
       Issue.record("not taken")
       return
     }
-    #expect(approval.user == Desk.alice && approval.phone.id == desk.phone.id)
+    #expect(approval.user == OfflineFixture.alice && approval.phone.id == desk.phone.id)
     let uses = try PhoneUses(state: desk.state).unreported()
-    #expect(uses.map(\.phone) == [desk.phone.id] && uses.map(\.use) == [Desk.use])
+    #expect(uses.map(\.phone) == [desk.phone.id] && uses.map(\.use) == [OfflineFixture.use])
     #expect(uses.map(\.id) == [approval.use])
     try PhoneUses(state: desk.state).forget(approval.use)
     #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func noTwoQuestionsHaveTheSameDigits() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let first = try desk.question()
     let second = try desk.question()
     #expect(first.challenge.nonce != second.challenge.nonce)
@@ -142,7 +142,7 @@ struct OfflinePhonesTests {
 
   @Test(arguments: [(0, true), (119, true), (120, false), (-1, false), (-900, false)] as [(Int64, Bool)])
   func digitsAreTakenForTwoMinutesOfTheBootClock(_ later: Int64, isTaken: Bool) throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     desk.now += later
     #expect(try desk.isTaken(question) == isTaken)
@@ -153,7 +153,7 @@ struct OfflinePhonesTests {
     arguments: [(0, nil), (30 * 86_400, nil), (30 * 86_400 + 1, .notSeenLately), (-300, nil), (-301, .clockBehind)]
       as [(Int64, OfflineError?)])
   func aPhoneCountsForThirtyDaysAfterItsLastApproval(_ later: Int64, fault: OfflineError?) throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     desk.wallTime += later
     guard let fault else {
       #expect(try desk.isTaken(try desk.question()))
@@ -161,12 +161,12 @@ struct OfflinePhonesTests {
     }
     let question = try desk.question()
     #expect(throws: fault) { try desk.verdict(try desk.digits(for: question), question) }
-    #expect(throws: fault) { try desk.phones.phones(of: Desk.alice) }
+    #expect(throws: fault) { try desk.phones.phones(of: OfflineFixture.alice) }
     #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func eachApprovalWithTheServiceLetsItCountOn() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     for _ in 0..<3 {
       desk.wallTime += 20 * 86_400
       try desk.meet(desk.phones)
@@ -182,61 +182,62 @@ struct OfflinePhonesTests {
   }
 
   @Test func aFileThatDoesNotTellWhenIsTooOld() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let file = try desk.metFile()
     let text = try String(contentsOfFile: file, encoding: .utf8)
     try text.replacing(",\"seen\":1700000000", with: "").write(toFile: file, atomically: false, encoding: .utf8)
-    #expect(throws: OfflineError.notSeenLately) { try desk.phones.phones(of: Desk.alice) }
+    #expect(throws: OfflineError.notSeenLately) { try desk.phones.phones(of: OfflineFixture.alice) }
   }
 
   @Test func aUserWhoHasNoPhoneAtTheServiceHasNoneHere() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let bob = try #require(UnixUsername(validating: "bob"))
     #expect(try !desk.phones.forget(bob))
     #expect(try desk.isTaken(try desk.question()))
-    #expect(try desk.phones.forget(Desk.alice))
+    #expect(try desk.phones.forget(OfflineFixture.alice))
     #expect(try !desk.isTaken(try desk.question()))
-    #expect(try desk.phones.phones(of: Desk.alice) == [])
+    #expect(try desk.phones.phones(of: OfflineFixture.alice) == [])
     try desk.meet(desk.phones)
     #expect(try desk.isTaken(try desk.question()))
   }
 
   @Test func aDamagedFileRefusesForItself() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let damaged = try desk.metFile()
     let second = try SigningPhone("second")
-    try PinnedPhonesEditor(path: desk.folder + "/phones").pin(try second.pin(), for: Desk.alice, replacing: false)
+    try PinnedPhonesEditor(path: desk.folder + "/phones").pin(
+      try second.pin(), for: OfflineFixture.alice, replacing: false)
     let key = try DeviceKey.generate()
     try desk.meet(desk.phones, key: key, by: second)
-    #expect(desk.phones.faults(of: Desk.alice).isEmpty)
+    #expect(desk.phones.faults(of: OfflineFixture.alice).isEmpty)
     #expect(truncate(damaged, 20) == 0)
-    #expect(desk.phones.faults(of: Desk.alice) == [.damaged(path: damaged)])
+    #expect(desk.phones.faults(of: OfflineFixture.alice) == [.damaged(path: damaged)])
     let question = try desk.question()
     #expect(try desk.verdict(try desk.digits(for: question, by: key), question) != .wrong)
     #expect(try desk.verdict(try desk.digits(for: question), question) == .wrong)
   }
 
   @Test func whetherAllPhonesHaveLocks() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     #expect(desk.phones.haveAllLocks)
     let editor = PinnedPhonesEditor(path: desk.folder + "/phones")
     let bob = try #require(UnixUsername(validating: "bob"))
     try editor.pin(try SigningPhone("of-bob").pin(lock: false), for: bob, replacing: true)
     #expect(!desk.phones.haveAllLocks, "one user's phone decides for the question to all")
     try editor.forget(bob)
-    try editor.forget(Desk.alice)
+    try editor.forget(OfflineFixture.alice)
     #expect(!desk.phones.haveAllLocks)
   }
 
   @Test func anotherPhonesDigitsAreWrong() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     #expect(try desk.verdict(try desk.digits(for: question, by: try DeviceKey.generate()), question) == .wrong)
     #expect(try PhoneUses(state: desk.state).unreported() == [])
   }
 
   @Test func aNewKeyOfThePhoneTakesTheOldOnesPlace() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let key = try DeviceKey.generate()
     try desk.meet(desk.phones, key: key)
     let question = try desk.question()
@@ -245,7 +246,7 @@ struct OfflinePhonesTests {
   }
 
   @Test func nobodyElseIsSignedIn() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     let digits = try desk.digits(for: question)
     #expect(try desk.verdict(digits, question, of: nil) == .wrong)
@@ -253,22 +254,22 @@ struct OfflinePhonesTests {
   }
 
   @Test func aPhoneThatWasForgottenIsWrong() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
-    try PinnedPhonesEditor(path: desk.folder + "/phones").forget(Desk.alice)
+    try PinnedPhonesEditor(path: desk.folder + "/phones").forget(OfflineFixture.alice)
     #expect(try !desk.isTaken(question))
-    #expect(try desk.phones.phones(of: Desk.alice) == [])
+    #expect(try desk.phones.phones(of: OfflineFixture.alice) == [])
   }
 
   @Test func aPhoneThatSignsByAnotherKeyIsAnotherPhone() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let other = try SigningPhone(desk.phone.id)
     try desk.pin(try other.pin())
     #expect(try !desk.isTaken(try desk.question()))
   }
 
   @Test func aPhoneWithoutALockIsNotEnoughWhereOneIsAskedFor() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     #expect(try desk.isTaken(try desk.question(.device)))
     try desk.pin(try desk.phone.pin(lock: false))
     #expect(try !desk.isTaken(try desk.question(.device)))
@@ -276,23 +277,23 @@ struct OfflinePhonesTests {
   }
 
   @Test func eachComputerHasASecretOfItsOwn() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let other = desk.phones(in: "other", computer: "the other")
     try desk.meet(other)
-    let question = try #require(try other.question(method: .acceptance, context: Desk.context, at: 0))
+    let question = try #require(try other.question(method: .acceptance, context: OfflineFixture.context, at: 0))
     #expect(question.challenge.computer != (try desk.question()).challenge.computer)
     #expect(try desk.verdict(try desk.digits(for: question), question) == .wrong)
   }
 
   @Test func aComputerThatHasMetNobodyAsksNobody() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let fresh = desk.phones(in: "fresh")
-    #expect(try fresh.question(method: .acceptance, context: Desk.context, at: 0) == nil)
+    #expect(try fresh.question(method: .acceptance, context: OfflineFixture.context, at: 0) == nil)
     #expect(access(desk.folder + "/fresh", F_OK) != 0, "looking makes no folder")
   }
 
   @Test func aCopyOnAnotherComputerIsRefused() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     let copy = desk.phones(in: "state", computer: "a copy")
     let path = desk.folder + "/state/offline/key"
@@ -301,13 +302,13 @@ struct OfflinePhonesTests {
     }
     // What the copy then learns is by a key of its own.
     try desk.meet(copy)
-    let own = try #require(try copy.question(method: .acceptance, context: Desk.context, at: 0))
+    let own = try #require(try copy.question(method: .acceptance, context: OfflineFixture.context, at: 0))
     #expect(own.challenge.computer != question.challenge.computer)
   }
 
   @Test(arguments: ["key", "phone"])
   func aCutFileIsSaid(_ name: String) throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     let folder = desk.folder + "/state/offline/"
     let file = try #require(
@@ -319,13 +320,13 @@ struct OfflinePhonesTests {
   }
 
   @Test func aFileThatOthersCanReadIsRefused() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     #expect(chmod(desk.folder + "/state/offline/key", 0o644) == 0)
     #expect(throws: OfflineError.self) { try desk.question() }
   }
 
   @Test func withoutRoomForTheNoteNobodyIsIn() throws {
-    let desk = try Desk()
+    let desk = try OfflineFixture()
     let question = try desk.question()
     // A file where the folder of uses would be.
     try Data().write(to: URL(filePath: desk.folder + "/state/offline/uses"))

@@ -7,9 +7,9 @@ import Testing
 /// Who signs, and how that changes.
 @Suite struct AdministratorSetTests {
   @Test(arguments: StorageEngine.allCases) func theFirstSetIsMadeOnce(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine, starts: false)
+    let office = try await SigningFixture(engine, starts: false)
     guard case .made(let set) = try await office.operators.createAdministratorSet(replacing: false, at: office.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     #expect(set.number == 1 && set.phones.map(\.id) == [office.phone.device])
     #expect(try await office.operators.createAdministratorSet(replacing: false, at: office.now) == .exists)
     #expect(try await office.operators.administratorSets().map(\.set) == [set])
@@ -30,20 +30,20 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRecoveryKeyOfTheFirstSetReplacesTheOnlyPhone(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine, starts: false)
+    let office = try await SigningFixture(engine, starts: false)
     let key = try RecoveryKey.generate()
     #expect(try await office.operators.firstSigners(replacing: false) == ["ada"])
     guard
       case .made(let set) = try await office.operators.createAdministratorSet(
         replacing: false, recovery: .replace(key.publicKey), at: office.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     #expect(set.number == 1 && set.phones.count == 1 && set.recoveryKey(key.publicKey) == "recovery")
     #expect(try await office.operators.firstSigners(replacing: false) == [])
     #expect(try await office.operators.firstSigners(replacing: true) == ["ada"])
     guard
       case .code(let code) = try await office.storage.invitation(
         ofAdministrator: "ada", isLost: true, at: office.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     #expect(try await TestPhone.register(in: office.fixture, code: code).status == 200)
     let next = try #require(try await office.operators.nextAdministratorSet(.keep)).set
     #expect(next.recoveryKey(key.publicKey) == "recovery" && next.phones != set.phones)
@@ -52,26 +52,26 @@ import Testing
   }
 
   @Test func anotherFirstSetForgetsWhatWasSigned() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     _ = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     guard case .made(let set) = try await office.operators.createAdministratorSet(replacing: true, at: office.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     #expect(set.number == 1 && set.phones.count == 2)
     #expect(try await office.page().head == nil)
   }
 
   @Test(arguments: StorageEngine.allCases)
   func aRecoveryKeySignsTheNextSet(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     let key = try RecoveryKey.generate()
     #expect(try await office.sign(.administrators(.replace(key.publicKey))) == .signed)
     // The only phone is lost.
     guard
       case .code(let code) = try await office.storage.invitation(
         ofAdministrator: "ada", isLost: true, at: office.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     #expect(try await TestPhone.register(in: office.fixture, code: code).status == 200)
     #expect(try await office.order(.administrators(.keep)) == .ended(.notSigner))
     let next = try #require(try await office.operators.nextAdministratorSet(.keep))
@@ -100,7 +100,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aJoinCodeNamesTheSetThatIsInForce(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     let order = JoinOrder(
       application: "shop", secret: Secret("code"), uses: 9, days: 1, isUnattended: true, group: "office")
     let first = try await office.set
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func aCodeOfAServiceThatSignsNothingNamesNobody() async throws {
-    let office = try await SigningOffice(starts: false)
+    let office = try await SigningFixture(starts: false)
     let order = JoinOrder(application: "shop", secret: Secret("code"), uses: 1, days: 1, isUnattended: true)
     let code = try await office.storage.createJoinCode(order, at: office.now)
     #expect(code.setNumber == nil)
@@ -131,7 +131,7 @@ import Testing
 
   /// No number has two sets: one request is open at a time.
   @Test func aSetIsTakenOnlyOnce() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     _ = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.order(.administrators(.keep)) == .asked)
     let key = try RecoveryKey.generate()

@@ -160,7 +160,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aPhoneHasOneWayToBeRung(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let storage = room.storage
     let told = PushWay.app(UnverifiedAppToken(service: .apple, token: Secret(String(repeating: "0a", count: 32))))
@@ -169,7 +169,7 @@ import Testing
     #expect(try await storage.pushTargets(of: phone.user).isEmpty)
     try await storage.setNotifications(try NotificationSettingsTests.apple(), of: "shop", at: room.now)
     let target = try #require(await storage.pushTargets(of: phone.user).first)
-    guard case .app(let token, .apple) = target.way else { throw StorageRoom.NotStarted() }
+    guard case .app(let token, .apple) = target.way else { throw StorageFixture.NotStarted() }
     #expect(token.toldAt == room.now)
     // The same token, told again later, is not the one that has ended.
     room.clock.advance(seconds: 1)
@@ -180,11 +180,11 @@ import Testing
     #expect(try await storage.pushTargets(of: phone.user).isEmpty)
     #expect(try await storage.keepPush(.browser(PushTests.subscription), of: phone, at: room.now))
     guard case .browser = try #require(await storage.pushTargets(of: phone.user).first).way else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
     #expect(try await storage.keepPush(told, of: phone, at: room.now))
     guard case .app = try #require(await storage.pushTargets(of: phone.user).first).way else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
   }
 

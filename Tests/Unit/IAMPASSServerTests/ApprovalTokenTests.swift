@@ -167,7 +167,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func allWhoNeedTheFirstKeyAtOnceGetTheSame(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let now = room.now
     let ids = try await withThrowingTaskGroup(of: [String].self) { group in
       for _ in 0..<8 {
@@ -180,7 +180,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func eachRotationWaitsForTheOneBefore(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let first = try await room.storage.signingKeys(at: room.now)
     let now = room.now
     let second = try #require(try await room.storage.rotateSigningKey(at: now, isUrgent: false))
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func anUrgentKeySignsAtOnceAndAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.storage.signingKeys(at: room.now)
     _ = try await room.storage.rotateSigningKey(at: room.now, isUrgent: false)
     let keys = try #require(try await room.storage.rotateSigningKey(at: room.now, isUrgent: true))

@@ -8,20 +8,20 @@ import Testing
 @Suite struct AuditActorTests {
   // MARK: In the storage
 
-  private func actors(of event: String, in room: StorageRoom) async throws -> [String?] {
+  private func actors(of event: String, in room: StorageFixture) async throws -> [String?] {
     try await room.storage.auditEntries(after: 0, limit: 1_000).filter { $0.event == event }.map { $0.actor?.text }
   }
 
   @Test(arguments: StorageEngine.allCases)
   func anActorIsThatOfOneTransactionAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await AuditActor.$current.withValue(.phone("p1")) { _ = try await room.addUser("bob") }
     _ = try await room.addUser("carol")
-    await #expect(throws: StorageRoom.Thrown.self) {
+    await #expect(throws: StorageFixture.Thrown.self) {
       try await AuditActor.$current.withValue(.phone("p2")) {
         try await room.storage.changeSettings(of: room.application.id) { settings in
           settings.walkaway = false
-          throw StorageRoom.Thrown()
+          throw StorageFixture.Thrown()
         }
       }
     }
@@ -32,7 +32,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anAdministratorsActHasItsVisitToo(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let act = ConsoleAct(administrator: "ada", approval: "5e55", seen: nil)
     let visit = AuditActor.console(visit: Secret("cookie"), role: .helpdesk)
     try await AuditActor.$current.withValue(visit) {
@@ -47,7 +47,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func entriesAreFoundByTheBeginningOfWhoDidThem(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for (user, name) in [(0, "bob"), (1_000, "carol"), (10, "dave")] as [(UInt32, String)] {
       try await AuditActor.$current.withValue(.command(user: user, login: nil)) { _ = try await room.addUser(name) }
     }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func linesSayWhoDidItOrThatNobodyIsKnown() async throws {
-    let room = try await StorageRoom(.sqlite)
+    let room = try await StorageFixture(.sqlite)
     try await AuditActor.$current.withValue(.command(user: 0, login: 1_000)) { _ = try await room.addUser("bob") }
     let entries = try await room.storage.auditEntries(after: 0, limit: 10)
     #expect(entries.map(\.event) == ["application made", "user added"])

@@ -69,7 +69,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aSignedListGoesBackToTheSignatureOfIt(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     let head = try #require(try await office.page().head)

@@ -7,7 +7,7 @@ import Testing
 
 /// CIBA in poll mode: what a program asks, and what it gets.
 @Suite struct BackchannelTests {
-  private func claims(_ reply: ServiceReply, _ office: BackchannelOffice) async throws -> ApprovalToken {
+  private func claims(_ reply: ServiceReply, _ office: BackchannelFixture) async throws -> ApprovalToken {
     let token = try #require(try JSON(parsing: reply.body)["id_token"]?.string)
     let keys = await office.fixture.respond(
       ServiceRequest(method: "GET", target: "/.well-known/jwks.json", authority: Fixture.authority))
@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test func anApprovalGivesATokenOnce() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started(["binding_message": "pay 7 EUR"])
     #expect(try await office.poll(name).openIDError == "authorization_pending")
     try await office.phone.approveOnly()
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func twoQuestionsAtOnceGetOneToken() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.approveOnly()
     let codes = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -45,14 +45,14 @@ import Testing
   }
 
   @Test func thePhoneShowsWhoAsksAndTheMessage() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     _ = try await office.started(["binding_message": "W4SCT"])
     let shown = try #require(try await office.phone.list().first).context
     #expect(shown == SignInContext(host: "The bank", further: [.init(name: "message", value: "W4SCT")]))
   }
 
   @Test func theSessionEndsWithTheToken() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.approveOnly()
     _ = try await office.poll(name)
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func askingTooOftenIsSlowedDown() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     #expect(try await office.poll(name).openIDError == "authorization_pending")
     #expect(try await office.poll(name).openIDError == "slow_down")
@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: [(DeviceAnswer.deny, "access_denied"), (.notMe, "access_denied"), (.unable, "access_denied")])
   func aDenialGivesNoToken(_ answer: DeviceAnswer, _ code: String) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.answer(answer, to: try #require(try await office.phone.list().first))
     let reply = try await office.poll(name)
@@ -82,14 +82,14 @@ import Testing
   }
 
   @Test func nobodyAnsweredInTime() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     office.fixture.clock.advance(seconds: 60)
     #expect(try await office.poll(name).openIDError == "expired_token")
   }
 
   @Test func anApprovalThatNobodyCollectedInTimeIsOver() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.approveOnly()
     office.fixture.clock.advance(seconds: 30)
@@ -98,7 +98,7 @@ import Testing
 
   @Test(arguments: [("40", 10), ("1", 10), ("60", 30), ("100000", 60)] as [(String, Int64)])
   func theClientMayWantAnEarlierAnswer(_ asked: String, _ seconds: Int64) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let reply = try await office.ask(["requested_expiry": asked])
     #expect(try JSON(parsing: reply.body)["expires_in"] == .integer(seconds + 30))
     let name = try #require(try JSON(parsing: reply.body)["auth_req_id"]?.string)
@@ -107,7 +107,7 @@ import Testing
   }
 
   @Test func digitsAreShownByTheClient() async throws {
-    let office = try await BackchannelOffice(matchCodes: .required)
+    let office = try await BackchannelFixture(matchCodes: .required)
     #expect(try await office.ask().openIDError == "invalid_request")
     let reply = try await office.ask(["match_code": "1"])
     let code = try #require(try JSON(parsing: reply.body)["match_code"]?.string)
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func wrongDigitsAreADenial() async throws {
-    let office = try await BackchannelOffice(matchCodes: .required)
+    let office = try await BackchannelFixture(matchCodes: .required)
     let reply = try await office.ask(["match_code": "1"])
     let code = try #require(try JSON(parsing: reply.body)["match_code"]?.string)
     let name = try #require(try JSON(parsing: reply.body)["auth_req_id"]?.string)
@@ -128,7 +128,7 @@ import Testing
   }
 
   @Test func aSecondRequestWaitsForTheFirst() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     _ = try await office.started()
     let reply = try await office.ask(["binding_message": "another"])
     #expect(reply.status == 403)
@@ -137,7 +137,7 @@ import Testing
 
   @Test(arguments: [Fixture.origin, "https://iampass.test/sign-in"])
   func theAddressesAgreeWithTheIssuer(_ base: String) async throws {
-    var office = try await BackchannelOffice()
+    var office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.approveOnly()
     office.service = try office.fixture.restarted(publicURL: base)

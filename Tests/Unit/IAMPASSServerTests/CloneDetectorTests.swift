@@ -68,7 +68,7 @@ import Testing
   // The engines
 
   @Test(arguments: StorageEngine.allCases) func aForkIsNamedAndSettled(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     func note(_ mark: String, after former: String? = nil, at address: String) async throws -> CloneDetector.Finding {
       try await room.storage.record(
@@ -92,7 +92,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func computersThatConnectAtOnceAreNotedTogether(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     var desks: [HostCredential] = []
     for number in 0..<20 {
       desks.append(
@@ -121,7 +121,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whatOneStepStoresIsEachOnesOwn(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     func sighting(_ mark: String, after former: String? = nil, of id: String? = nil) -> ComputerMarkSighting {
       ComputerMarkSighting(credential: id ?? desk.id, mark: mark, former: former, address: nil, at: room.now)
@@ -138,7 +138,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func signInsGoOnUnlessTheApplicationHoldsCopies(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     for mark in ["a1", "b1"] {

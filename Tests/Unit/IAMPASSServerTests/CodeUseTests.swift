@@ -114,7 +114,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsACodeOfThePhone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let signInClient = SignInClient(application: room.application, credential: nil)
     let report = CodeUseReport(id: "c", way: .phone, usedAt: 1_700_000_000, left: nil, context: SignInContext())
@@ -127,7 +127,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsAUseOnce(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let signInClient = SignInClient(application: room.application, credential: nil)
     let use = CodeUse(report: report(), credential: nil)
@@ -192,7 +192,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func eachEngineKeepsWhatTheUserSays(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let signInClient = SignInClient(application: room.application, credential: nil)
     let use = CodeUse(report: report(open: true), credential: nil)

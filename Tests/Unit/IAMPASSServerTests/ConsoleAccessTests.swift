@@ -148,7 +148,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aVisitIsLeftOnce(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let code = try await room.storage.createConsoleLink(at: room.now)
     #expect(try await room.storage.enterConsole(by: code, key: Secret("key"), from: .unknown, at: room.now))
     for _ in 0..<2 { try await room.storage.leaveConsole(Secret("key"), at: room.now) }

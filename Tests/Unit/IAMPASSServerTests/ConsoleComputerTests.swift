@@ -57,7 +57,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func reportsAreKeptOfCredentialsThatExist(_ engine: StorageEngine)
     async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let desk = try await room.storage.createHostCredential(
       named: "desk", host: "desk", of: room.application.id, at: room.now)
     #expect(try await room.storage.computers(ComputerSearch(), at: room.now).first?.report == nil)

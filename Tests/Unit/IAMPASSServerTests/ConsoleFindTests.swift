@@ -10,7 +10,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theAuditIsFilteredByUserComputerResultAndTime(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     _ = try await room.approved(by: phone, host: "web-1")
     let session = try await room.started(room.ask(host: "Desk_%7"))
@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aSearchOfTheAuditGoesOnWhereItStopped(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     for number in 0..<6 { _ = try await room.approved(by: phone, host: number == 0 ? "first" : "web-1") }
     let all = try await room.storage.auditEntries(after: 0, limit: 1_000)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func sessionsAreFiltered(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     for host in ["web-1", "desk-7"] { _ = try await room.approved(by: phone, host: host) }
     let all = try await room.storage.liveSessions(matching: SessionFilter(user: "ALICE"))
@@ -81,7 +81,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func computersAreFoundInPagesAndBySilence(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for number in 0..<60 {
       let name = "desk-\(100 + number)"
       _ = try await room.storage.createHostCredential(
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func usersAreFoundByNameAndGroup(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for number in 0..<120 {
       let groups = number % 10 == 0 ? ["lab"] : []
       _ = try await room.storage.listUser(UserListOrder(application: "shop", name: "user\(number)", groups: groups))

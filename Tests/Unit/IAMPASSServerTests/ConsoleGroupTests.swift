@@ -5,7 +5,7 @@ import Testing
 
 /// The console's pages of groups.
 @Suite struct ConsoleGroupTests {
-  private struct Office {
+  private struct GroupFixture {
     let fixture: Fixture
     let visitor: ConsoleVisitor
     let path: String
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func groupsAreListedWithTheirUsersAndComputers() async throws {
-    let office = try await Office()
+    let office = try await GroupFixture()
     #expect(await office.visitor.get(office.path + "/groups").text.contains("No groups yet."))
     try await office.list("alice", "lab", "office")
     try await office.list("bob", "lab")
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func aGroupLeadsToItsUsersAndTheyToIt() async throws {
-    let office = try await Office()
+    let office = try await GroupFixture()
     try await office.list("alice", "lab", "office")
     try await office.list("bob", "office")
     let group = await office.visitor.get(office.path + "/group?name=office").text
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test func manyUsersAndGroupsComeInPages() async throws {
-    let office = try await Office()
+    let office = try await GroupFixture()
     for number in 100..<160 { try await office.list("user\(number)", "all", "g\(number)") }
     for (first, count) in [("/groups?q=g1", 60), ("/group?name=all", 60)] {
       var place: String? = first
@@ -79,7 +79,7 @@ import Testing
 
   /// A browser would leave out of a path what is called like the folder above.
   @Test(arguments: ["..", "a@b$", "_-."]) func anyNameThatAGroupMayHaveHasAPage(_ name: String) async throws {
-    let office = try await Office()
+    let office = try await GroupFixture()
     try await office.list("alice", name)
     let list = await office.visitor.get(office.path + "/groups").text
     let link = try #require(list.firstMatch(of: /href="\/console([^"]*\/group\?name=[^"]*)"/)).1
@@ -89,7 +89,7 @@ import Testing
 
   @Test(arguments: ["/group", "/group?name=", "/group?name=lab", "/group?name=%3Cb%3E", "/group/lab", "/groups/lab"])
   func aGroupThatIsNotThereIsNotFound(_ place: String) async throws {
-    let office = try await Office()
+    let office = try await GroupFixture()
     #expect(await office.visitor.get(office.path + place).status == 404)
     #expect(await office.visitor.get("/application/nothing/groups").status == 404)
   }

@@ -9,7 +9,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aUserIsCalledByTheListThenByPhoneAndLink(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let id = try await room.addUser(Self.token)
     func known() async throws -> KnownUser? {
       let one = try await room.storage.user(id, of: room.application.id)?.user.known
@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aUserKeepsTheNameOfAPhoneThatIsGone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone(of: Self.token)
     func known() async throws -> KnownUser? {
       try await room.storage.application(room.application.id, usersAfter: 0)?.users.first?.known

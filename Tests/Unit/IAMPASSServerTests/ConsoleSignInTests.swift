@@ -153,7 +153,7 @@ extension TestPhone {
     guard
       case .code(let code) = try await storage.invitation(
         ofAdministrator: name, isLost: false, at: fixture.clock.now)
-    else { throw StorageRoom.NotStarted() }
+    else { throw StorageFixture.NotStarted() }
     let key = try DeviceKey.generate()
     let reply = try await register(in: fixture, code: code, key: key)
     return TestPhone(fixture: fixture, key: key, device: try RegisterReply(parsing: reply.body).device)

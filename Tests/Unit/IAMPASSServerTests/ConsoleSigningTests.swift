@@ -6,13 +6,13 @@ import Testing
 
 /// What the console says of signatures, and whose phone it has asked.
 @Suite struct ConsoleSigningTests {
-  private func visitor(_ office: SigningOffice, role: AdministratorRole = .admin) async throws -> ConsoleVisitor {
+  private func visitor(_ office: SigningFixture, role: AdministratorRole = .admin) async throws -> ConsoleVisitor {
     _ = try await office.storage.setAdministrator("ada", role: role, keepsOne: false, at: office.now)
     return try await ConsoleVisitor.signedIn(to: office.fixture, as: role, by: office.phone).0
   }
 
   @Test func changesAreListedAndTheOwnPhoneSignsThem() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob", groups: ["office"])
     let visitor = try await visitor(office)
     let path = "/application/\(office.application)"
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func aNewPhoneIsTakenIntoTheSetFromThePage() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     _ = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     let visitor = try await visitor(office)
     #expect(await visitor.get("/administrators").text.contains("add phone of bo"))
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func withoutASetThePageSaysHowToBegin() async throws {
-    let office = try await SigningOffice(starts: false)
+    let office = try await SigningFixture(starts: false)
     try await office.list("bob")
     let visitor = try await visitor(office)
     #expect(await visitor.get("/administrators").text.contains("start-signing"))
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func aBrowserThatCameByALinkHasNoPhoneToAsk() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     let visitor = try await ConsoleVisitor.admitted(to: office.fixture)
     let path = "/application/\(office.application)"
@@ -59,7 +59,7 @@ import Testing
 
   @Test(arguments: [AdministratorRole.auditor, .helpdesk])
   func othersReadOnly(_ role: AdministratorRole) async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     let visitor = try await visitor(office, role: role)
     let path = "/application/\(office.application)"
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func theMetricsCountWhatIsNotSigned() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob", "carol")
     let text = await office.fixture.service.patientMetrics()
     #expect(text.contains("iampass_unsigned_lists 1\n") && text.contains("iampass_unsigned_changes 2\n"))

@@ -10,16 +10,16 @@ import Testing
 
 @Suite struct DatabaseMoveTests {
   @Test func thereAndBackEveryRowIsWhatItWas() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     try room.fillEmptyTables()
-    let before = try MoveRoom.rows(in: room.folder)
+    let before = try MoveFixture.rows(in: room.folder)
     #expect(before.filter { $0.value.isEmpty }.map(\.key) == [])
     let report = try await DatabaseMove.run(from: room.folder, to: room.url)
     #expect(report.counts.reduce(0) { $0 + $1.count } == before.values.reduce(0) { $0 + $1.count } + 1)
-    let back = MoveRoom.newFolder()
+    let back = MoveFixture.newFolder()
     defer { try? FileManager.default.removeItem(atPath: back) }
     _ = try await DatabaseMove.run(from: room.url, to: back)
-    #expect(try MoveRoom.rows(in: back) == before)
+    #expect(try MoveFixture.rows(in: back) == before)
     let storage = try SQLiteStorage(folder: back)
     try storage.checkWhole()
     // Its triggers are those of a new database, too.
@@ -32,8 +32,8 @@ import Testing
   }
 
   @Test func whoMovesEverythingIsInTheAuditOfBoth() async throws {
-    let room = try await MoveRoom()
-    let back = MoveRoom.newFolder()
+    let room = try await MoveFixture()
+    let back = MoveFixture.newFolder()
     defer { try? FileManager.default.removeItem(atPath: back) }
     try await AuditActor.$current.withValue(.command(user: 0, login: 1_000)) {
       _ = try await DatabaseMove.run(from: room.folder, to: room.url)
@@ -48,7 +48,7 @@ import Testing
 
   /// A number that the database gives out after the move must not be one that a row has.
   @Test func theNewDatabaseCountsOnAndAuditsAgain() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     _ = try await DatabaseMove.run(from: room.folder, to: room.url)
     let storage = try PostgreSQLStorage(url: room.url)
     let last = try #require(await storage.auditEntries(after: 0, limit: 10_000).last)
@@ -60,19 +60,19 @@ import Testing
   }
 
   @Test func whoeverStillWorksOnTheOldDatabaseChangesNothing() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let running = try room.opened()
     _ = try await DatabaseMove.run(from: room.folder, to: room.url)
-    let before = try MoveRoom.rows(in: room.folder)
+    let before = try MoveFixture.rows(in: room.folder)
     let error = await #expect(throws: (any Error).self) {
       try await running.addUsers(["mallory"], to: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1")
     }
     #expect(running.trouble(behind: try #require(error)) == .moved)
-    #expect(try MoveRoom.rows(in: room.folder) == before)
+    #expect(try MoveFixture.rows(in: room.folder) == before)
     #expect { try room.opened() } throws: { ($0 as? StorageError)?.code == .databaseMoved }
     // And the way back.
     let servers = try PostgreSQLStorage(url: room.url)
-    let back = MoveRoom.newFolder()
+    let back = MoveFixture.newFolder()
     defer { try? FileManager.default.removeItem(atPath: back) }
     _ = try await DatabaseMove.run(from: room.url, to: back)
     let there = await #expect(throws: (any Error).self) {
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func whatChangesWhileTheMostIsCopiedFollows() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let (source, destination) = try room.ends()
     let running = try room.opened()
     let moving = BreakingSource(source) { step in
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test func aDestinationThatHasSomethingIsLeftAlone() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let other = try PostgreSQLStorage(url: room.url)
     _ = try await other.createApplication(named: "there", matchCodes: .off, at: other.now())
     await Self.refuses(.destinationNotEmpty, from: room.folder, to: room.url)
@@ -112,7 +112,7 @@ import Testing
 
   /// What a service stored between that look and the emptying would be gone.
   @Test func nobodyWritesToADestinationThatIsFoundEmpty() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let (source, destination) = try room.ends()
     let looks = Mutex(0)
     let watched = BreakingDestination(destination) { step in
@@ -130,7 +130,7 @@ import Testing
   }
 
   @Test func aNewerDatabaseIsLeftAlone() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     try await room.opened().write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('later')") }
     await #expect { try await DatabaseMove.run(from: room.folder, to: room.url) } throws: {
       ($0 as? StorageError)?.code == .databaseTooNew
@@ -139,8 +139,8 @@ import Testing
 
   @Test func oneOfTwoMovesAtOnceWins() async throws {
     for isSame in [true, false] {
-      let room = try await MoveRoom()
-      let urls = [room.url, isSame ? room.url : try StorageEngine.url(of: MoveRoom.newFolder())]
+      let room = try await MoveFixture()
+      let urls = [room.url, isSame ? room.url : try StorageEngine.url(of: MoveFixture.newFolder())]
       let wins = await withTaskGroup(of: String?.self) { group in
         for url in urls {
           group.addTask { (try? await DatabaseMove.run(from: room.folder, to: url)).map { _ in url } }
@@ -160,8 +160,8 @@ import Testing
 
   /// A process that is killed does nothing after its last step, as one does that throws there.
   @Test(arguments: MoveStep.allCases) func aMoveThatWasBrokenOffIsCompletedByASecondOne(_ step: MoveStep) async throws {
-    let room = try await MoveRoom()
-    let before = try MoveRoom.rows(in: room.folder)
+    let room = try await MoveFixture()
+    let before = try MoveFixture.rows(in: room.folder)
     do {
       let (source, destination) = try room.ends()
       let breaks: @Sendable (MoveStep) throws -> Void = { if $0 == step { throw Broken() } }
@@ -178,16 +178,16 @@ import Testing
     try old?.close()
     new?.close()
     _ = try await DatabaseMove.run(from: room.folder, to: room.url)
-    let back = MoveRoom.newFolder()
+    let back = MoveFixture.newFolder()
     defer { try? FileManager.default.removeItem(atPath: back) }
     _ = try await DatabaseMove.run(from: room.url, to: back)
-    #expect(try MoveRoom.rows(in: back) == before)
+    #expect(try MoveFixture.rows(in: back) == before)
   }
 
   /// A move is broken off when the destination is filled and closed, and the source's tables change before the next one.
   @Test(arguments: ["ALTER TABLE user ADD COLUMN later TEXT", "CREATE TABLE later (id TEXT)"])
   func whatAnUpdateAddedInBetweenIsNotLostInSilence(_ change: String) async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let (source, destination) = try room.ends()
     let broken = BreakingDestination(destination) { if $0 == .committed { throw Broken() } }
     #expect(throws: Broken.self) {
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test func anUpdateWhileTheMostIsCopiedRefusesTheMove() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let (source, destination) = try room.ends()
     let running = try room.opened()
     let moving = BreakingSource(source) { step in
@@ -214,9 +214,9 @@ import Testing
 
   /// And the way back: the directory is of an older form than the database.
   @Test func aDirectoryOfAnOlderFormIsLeftAlone() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     _ = try await DatabaseMove.run(from: room.folder, to: room.url)
-    let back = MoveRoom.newFolder()
+    let back = MoveFixture.newFolder()
     defer { try? FileManager.default.removeItem(atPath: back) }
     try await SQLiteStorage(folder: back).write { try $0.execute(sql: "DROP TABLE training") }
     await Self.refuses(.formsDiffer, from: room.url, to: back)

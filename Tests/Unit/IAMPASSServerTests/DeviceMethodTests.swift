@@ -7,7 +7,7 @@ import Testing
 
 /// Approvals by an unlocked phone, and the method of each request.
 @Suite struct DeviceMethodTests {
-  private struct Scene {
+  private struct MethodFixture {
     let fixture: Fixture
     let phone: TestPhone
     let authenticator: TestAuthenticator
@@ -42,7 +42,7 @@ import Testing
   }
 
   @Test func withoutMethodsTheStrongestIsAskedFor() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     let request = try await scene.onlyRequest()
     #expect(request.method == .device)
@@ -54,13 +54,13 @@ import Testing
     ("device,facial", .device), ("", .device),
   ])
   func theStrongestOfThoseNamedIsAskedFor(_ methods: String, _ expected: AuthenticationMethod) async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice", query: "?methods=" + methods)
     #expect(try await scene.onlyRequest().method == expected)
   }
 
   @Test func facialIsNeverAvailable() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let reply = await scene.fixture.respond(try scene.fixture.startRequest("alice", query: "?methods=facial"))
     #expect(reply.status == 200)
     #expect(try StartReply(parsing: reply.body) == .notStarted(reason: "METHOD_NOT_AVAILABLE"))
@@ -75,7 +75,7 @@ import Testing
   }
 
   @Test func anUnlockedPhoneApproves() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let session = try await scene.fixture.started("alice")
     #expect(try await scene.approve(try await scene.onlyRequest()).status == 200)
     #expect(try await scene.fixture.status(of: session).status == .active)
@@ -87,7 +87,7 @@ import Testing
     .init(flags: 0x00), .init(more: [0]), .init(flags: 0x85),
   ])
   func refusesAnAssertionThatIsNotWhatWasAsked(_ wrong: TestAuthenticator.Wrong) async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let session = try await scene.fixture.started("alice")
     let reply = try await scene.approve(try await scene.onlyRequest(), wrong)
     #expect(reply.status == 403)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func refusesAnotherAuthenticatorsAssertion() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     let other = try TestAuthenticator(id: scene.authenticator.id)
     #expect(try await scene.approve(try await scene.onlyRequest(), by: other).reason == "ASSERTION_REFUSED")
@@ -104,7 +104,7 @@ import Testing
 
   @Test(arguments: [[], [0x30], [UInt8](repeating: 0, count: 64), [UInt8](repeating: 0xFF, count: 72)])
   func refusesAnythingButASignature(_ signature: [UInt8]) async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     let statement = scene.phone.statement(.approve, to: try await scene.onlyRequest()).json
     let made = try scene.authenticator.assertion(challenge: CredentialChallenge.bytes(for: statement))
@@ -115,7 +115,7 @@ import Testing
   }
 
   @Test func aTapIsNotEnough() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let session = try await scene.fixture.started("alice")
     let reply = try await scene.phone.answer(.approve, to: try await scene.onlyRequest())
     #expect(reply.status == 403)
@@ -125,7 +125,7 @@ import Testing
 
   /// Otherwise someone with only the phone's key could claim that a tap was enough.
   @Test func thePhoneDoesNotChooseTheMethod() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let session = try await scene.fixture.started("alice")
     let request = try await scene.onlyRequest()
     let statement = scene.phone.statement(.approve, to: request, method: .acceptance).json
@@ -135,7 +135,7 @@ import Testing
   }
 
   @Test func anAssertionOverAnotherAnswerIsRefused() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     let request = try await scene.onlyRequest()
     let denial = scene.phone.statement(.deny, to: request).json
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func anAssertionForOneSessionDoesNotServeAnother() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     _ = try await scene.fixture.started("alice", context: SignInContext(host: "web-2"))
     let requests = try await scene.phone.list()
@@ -156,14 +156,14 @@ import Testing
   }
 
   @Test func aDenialNeedsNoUnlocking() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let session = try await scene.fixture.started("alice")
     #expect(try await scene.phone.answer(.deny, to: try await scene.onlyRequest()).status == 200)
     #expect(try await scene.fixture.status(of: session).status == .cancelled)
   }
 
   @Test func theCounterGoesForward() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     for (number, counter) in [(0, 5), (1, 6), (2, 4_000_000_000)] as [(Int, UInt32)] {
       _ = try await scene.fixture.started("alice", context: SignInContext(host: "web-\(number)"))
       #expect(try await scene.approve(try await scene.onlyRequest(), .init(counter: counter)).status == 200)
@@ -172,7 +172,7 @@ import Testing
 
   @Test(arguments: [5, 4, 0] as [UInt32])
   func aCounterThatDoesNotGoForwardIsRefused(_ counter: UInt32) async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     #expect(try await scene.approve(try await scene.onlyRequest(), .init(counter: 5)).status == 200)
     let session = try await scene.fixture.started("alice", context: SignInContext(host: "web-2"))
@@ -182,7 +182,7 @@ import Testing
   }
 
   @Test func anAuthenticatorThatDoesNotCountMaySignAgain() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     for number in 0..<2 {
       _ = try await scene.fixture.started("alice", context: SignInContext(host: "web-\(number)"))
       #expect(try await scene.approve(try await scene.onlyRequest()).status == 200)
@@ -190,7 +190,7 @@ import Testing
   }
 
   @Test func anUnlockedPhoneTypesTheCodeToo() async throws {
-    let scene = try await Scene(matchCodes: .on)
+    let scene = try await MethodFixture(matchCodes: .on)
     let session = try await scene.fixture.started("alice")
     let code = try #require(session.matchCode)
     let request = try await scene.onlyRequest()
@@ -199,7 +199,7 @@ import Testing
   }
 
   @Test func aWrongCodeOfAnUnlockedPhoneDenies() async throws {
-    let scene = try await Scene(matchCodes: .on)
+    let scene = try await MethodFixture(matchCodes: .on)
     let session = try await scene.fixture.started("alice")
     let code = session.matchCode == "00" ? "01" : "00"
     #expect(try await scene.approve(try await scene.onlyRequest(), code: code).reason == "WRONG_CODE")
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test func theSignedTextIsKeptAndCanBeCheckedAgain() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     let context = SignInContext(
       host: "shop", further: [.init(name: "amount", value: "20 €"), .init(name: "to", value: "Bob")])
     _ = try await scene.fixture.started("alice", context: context)
@@ -251,7 +251,7 @@ import Testing
   }
 
   @Test func whatWasRefusedIsNotKept() async throws {
-    let scene = try await Scene()
+    let scene = try await MethodFixture()
     _ = try await scene.fixture.started("alice")
     _ = try await scene.approve(try await scene.onlyRequest(), .init(flags: 0x01))
     #expect(

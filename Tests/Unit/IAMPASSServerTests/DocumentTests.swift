@@ -7,7 +7,7 @@ import Testing
 /// What an administrator's phone is shown before it signs.
 @Suite struct DocumentTests {
   @Test func aRequestForADocumentSaysSoAndAsksNoDigits() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob", groups: ["office"])
     #expect(try await office.order() == .asked)
     let (request, pages) = try await office.document()
@@ -17,13 +17,13 @@ import Testing
     #expect(document.challenge == request.challenge && document.context == request.context)
     #expect(page.former == nil && page.sets.map(\.set.number) == [1])
     #expect(page.entries.map(\.groups) == [["office"]])
-    guard case .users(let head) = document else { throw StorageRoom.NotStarted() }
+    guard case .users(let head) = document else { throw StorageFixture.NotStarted() }
     #expect(UserListLine.digest(of: page.entries.map(\.line)) == head.list(of: "").digest)
   }
 
   @Test(arguments: StorageEngine.allCases)
   func thePhoneCanRebuildTheFormerList(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     for number in 100..<700 { try await office.list("user\(number)") }
     try await office.list("bob", "carol", groups: ["office"])
     #expect(try await office.sign() == .signed)
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test func setsComeWithoutGapsFromTheLastOneThatThePhoneKnows() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     for name in ["bo", "cy"] {
       _ = try await TestPhone.administrator(in: office.fixture, name, .admin)
       #expect(try await office.sign(.administrators(.keep)) == .signed)
@@ -58,14 +58,14 @@ import Testing
     let (request, pages) = try await office.document()
     #expect(request.document == "administrators")
     #expect(pages.flatMap(\.sets).map(\.set.number) == [1, 2, 3])
-    guard case .administrators(let next)? = pages[0].document else { throw StorageRoom.NotStarted() }
+    guard case .administrators(let next)? = pages[0].document else { throw StorageFixture.NotStarted() }
     #expect(next.number == 4 && next.phones.count == 4)
     #expect(try await office.document(knowing: 3).pages.flatMap(\.sets).map(\.set.number) == [3])
   }
 
   /// The list changes while the phone shows it: what is signed is what the phone showed.
   @Test func whatIsShownIsWhatIsSigned() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.order() == .asked)
     try await office.list("eve")
@@ -77,7 +77,7 @@ import Testing
   }
 
   @Test func onlyThePhoneThatIsAskedIsShownIt() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     try await office.list("bob")
     #expect(try await office.order() == .asked)
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test func aSignInHasNoDocument() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let phone = try await TestPhone.registered(in: office.fixture)
     _ = try await office.fixture.started("alice")
     let request = try #require(try await phone.list().first)

@@ -143,7 +143,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func eachEngineKeepsTheWordAndItsAudit(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     try await room.storage.changeSettings(of: room.application.id) { $0.appsVouchForFaces = true }
     #expect(try await room.storage.settings(of: room.application.id).appsVouchForFaces)

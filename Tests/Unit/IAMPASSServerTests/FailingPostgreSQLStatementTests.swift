@@ -9,7 +9,7 @@ import Testing
 @Suite struct FailingPostgreSQLStatementTests {
   @Test(arguments: FailingStatementTests.deeds)
   func leavesEveryTableOfPostgreSQLAsItWas(_ deed: FailingStatementTests.Deed) async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let act = try await deed.prepare(room)
     let refusals = try Refusals(room.folder)
     var refused = 0

@@ -11,10 +11,10 @@ import Testing
   /// An operation that changes several rows, and what must be there for it.
   struct Deed: Sendable, CustomTestStringConvertible {
     let testDescription: String
-    let prepare: @Sendable (StorageRoom) async throws -> @Sendable () async throws -> Void
+    let prepare: @Sendable (StorageFixture) async throws -> @Sendable () async throws -> Void
 
     init(
-      _ name: String, prepare: @escaping @Sendable (StorageRoom) async throws -> @Sendable () async throws -> Void
+      _ name: String, prepare: @escaping @Sendable (StorageFixture) async throws -> @Sendable () async throws -> Void
     ) {
       testDescription = name
       self.prepare = prepare
@@ -68,7 +68,7 @@ import Testing
       let code = try await room.makeLink(loss: .keepsSessions).code
       return {
         _ = try await room.storage.register(
-          StorageRoom.newPhone(), by: code, at: room.now, deciding: StorageRoom.unusedLink)
+          StorageFixture.newPhone(), by: code, at: room.now, deciding: StorageFixture.unusedLink)
       }
     },
     Deed("new users") { room in { _ = try await room.storage.addUsers(["a", "b"], to: room.application.id) } },
@@ -137,7 +137,7 @@ import Testing
   ]
 
   @Test(arguments: deeds) func leavesEveryTableOfSQLiteAsItWas(_ deed: Deed) async throws {
-    let room = try await StorageRoom(.sqlite)
+    let room = try await StorageFixture(.sqlite)
     let act = try await deed.prepare(room)
     let storage = try #require(room.storage as? SQLiteStorage)
     try await storage.write(Refusals.install)

@@ -76,7 +76,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func eachEngineTellsAComputersEntriesInPages(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     var sessions: [String] = []

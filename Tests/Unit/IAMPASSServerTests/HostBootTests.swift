@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct HostBootTests {
   /// A service with alice's phone, and a laptop's own credential.
-  private struct Office {
+  private struct BootFixture {
     let fixture: Fixture
     let phone: TestPhone
     let credential: HostCredential
@@ -57,7 +57,7 @@ import Testing
   }
 
   @Test func aStartFromTheNextBootEndsWhatTheBootBeforeOpened() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let first = try await office.signedIn(boot: "b1")
     let second = try await office.signedIn(boot: "b1", service: "login")
     #expect(try await office.ending(of: first) == nil)
@@ -68,14 +68,14 @@ import Testing
   }
 
   @Test func aRequestThatWasOpenWhenTheComputerWentDownIsInNobodysWay() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let open = try await office.started(boot: "b1")
     _ = try await office.started(boot: "b2")
     #expect(try await office.ending(of: open) == "COMPUTER_RESTARTED")
   }
 
   @Test func otherComputersSessionsGoOn() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let other = try await office.fixture.service.storage.createHostCredential(
       named: "laptop 8", host: "laptop-8", of: "shop", at: office.fixture.clock.now)
     let elsewhere = try await office.signedIn(boot: "c1", by: other)
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test func sessionsThatNameNoBootGoOn() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let older = try await office.signedIn(boot: nil)
     let first = try await office.signedIn(boot: "b1", service: "login")
     _ = try await office.signedIn(boot: nil, service: "su")
@@ -94,14 +94,14 @@ import Testing
   }
 
   @Test func aBootThatIsNotSignedEndsNothing() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let first = try await office.signedIn(boot: "b1")
     _ = try await office.signedIn(boot: "b2", isSigned: false, service: "login")
     #expect(try await office.ending(of: first) == nil)
   }
 
   @Test func aStartThatWasWithheldUntilTheNextBootEndsNothing() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let withheld = try office.startRequest(boot: "b1", service: "su")
     office.fixture.clock.advance(seconds: 60)
     let live = try await office.signedIn(boot: "b2")
@@ -118,7 +118,7 @@ import Testing
 
   /// Two computers share a credential, or someone delayed a request.
   @Test func aBootThatComesBackEndsNothing() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     _ = try await office.signedIn(boot: "b1")
     let second = try await office.signedIn(boot: "b2", service: "login")
     _ = try await office.signedIn(boot: "b1", service: "su")
@@ -127,7 +127,7 @@ import Testing
 
   /// Several computers may share it, and each ends its own sessions.
   @Test func theApplicationsOwnCredentialEndsNothing() async throws {
-    let office = try await Office()
+    let office = try await BootFixture()
     let fixture = office.fixture
     var sessions: [StartedSession] = []
     for boot in ["b1", "b2"] {

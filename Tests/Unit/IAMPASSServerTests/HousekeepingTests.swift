@@ -13,7 +13,7 @@ import Testing
   /// After a day without housekeeping there are more than one step may forget.
   @Test(arguments: StorageEngine.allCases)
   func manyNoncesOfYesterdayAreForgottenInPortions(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await room.useMany(Self.count)
     let first = SignedNonce(owner: "many", value: "1", forgetAt: room.now)
     let last = SignedNonce(owner: "many", value: "\(Self.count)", forgetAt: room.now)
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRoundForgetsAllAndNoMoreThanItMay(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await room.useMany(Self.count)
     room.clock.advance(seconds: 2 * 86_400)
     try await room.storage.forgetOld(at: room.now, wall: room.clock.now, portions: 2)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func eachKindIsForgotten(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)
     _ = try await room.storage.logOut(session.id, at: room.now)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test func aKindThatFailsKeepsNoOtherAndIsSaid() async throws {
-    let room = try await StorageRoom(.sqlite)
+    let room = try await StorageFixture(.sqlite)
     try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
@@ -86,7 +86,7 @@ import Testing
 
   /// Another program holds a table: housekeeping waits for it, and nobody waits for housekeeping who signs a request.
   @Test func whileHousekeepingWaitsNoncesAreSpent() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
@@ -125,7 +125,7 @@ import Testing
 
   /// A standby that is lost would keep whoever waits for the commit.
   @Test func nothingThatIsForgottenWaitsForAStandby() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     try await room.useMany(3)
     _ = try await room.addUser()
     _ = try await room.makeLink()
@@ -153,7 +153,7 @@ import Testing
   }
 }
 
-extension StorageRoom {
+extension StorageFixture {
   struct NoEngine: Error {}
 
   /// Uses this number of nonces at once, "1" and so on.

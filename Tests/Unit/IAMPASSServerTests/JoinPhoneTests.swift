@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func whatWasAskedIsFoundAgain(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.administratorPhone(of: "ada")
     _ = try await room.storage.createJoinCode(
       JoinOrder(application: "shop", secret: Secret("code"), uses: 1, days: 1, isUnattended: false), at: room.now)

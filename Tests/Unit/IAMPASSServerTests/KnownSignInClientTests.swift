@@ -10,7 +10,7 @@ import Testing
   private static let secret = Secret("0123456789abcdef01234567")
 
   /// A service that knows a laptop's credential and its application, and another server on the same database.
-  private struct Office {
+  private struct KnownClientFixture {
     let watched: WatchedService
     let other: any ServiceStorage
     let credential: HostCredential
@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aCredentialRevokedAtAnotherServerIsRefusedAtItsNextRequest(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     #expect(office.fixture.service.core.signInClients[office.credential.id]?.credential?.isRevoked == false)
     try await office.revoke()
     for _ in 0..<2 {
@@ -53,7 +53,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRevokedCredentialStartsNothing(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     _ = try await TestPhone.registered(in: office.fixture)
     try await office.revoke()
     let start = try office.fixture.startRequest("alice", context: SignInContext(), by: office.credential)
@@ -63,9 +63,9 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aSecretRenewedAtAnotherServerAloneSignsFromThenOn(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     let fixture = office.fixture
-    let target = Office.mark(of: fixture.application.id)
+    let target = KnownClientFixture.mark(of: fixture.application.id)
     _ = try await office.other.renewSecret(of: fixture.application.id, to: Self.secret, at: office.other.now())
     #expect(await fixture.respond(try fixture.signed("GET", target)).reason == "SIGNATURE_REFUSED")
     let request = try fixture.signed("GET", target, by: fixture.application.id, Self.secret)
@@ -78,9 +78,9 @@ import Testing
   /// The new secret comes first: what is in memory does not prove it.
   @Test(arguments: StorageEngine.allCases)
   func aSecretThatIsNotInMemorySignsAtOnce(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     let fixture = office.fixture
-    let target = Office.mark(of: fixture.application.id)
+    let target = KnownClientFixture.mark(of: fixture.application.id)
     _ = try await office.other.renewSecret(of: fixture.application.id, to: Self.secret, at: office.other.now())
     let request = try fixture.signed("GET", target, by: fixture.application.id, Self.secret)
     #expect(await fixture.respond(request).status == 200)
@@ -88,11 +88,11 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whatIsGoneIsUnknownAndIsForgotten(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     let fixture = office.fixture
     let commands = try #require(office.other as? any OperatorStore)
     try await commands.takeBack(fixture.application, at: office.other.now())
-    let target = Office.mark(of: fixture.application.id)
+    let target = KnownClientFixture.mark(of: fixture.application.id)
     #expect(await fixture.respond(try fixture.signed("GET", target)).reason == "UNKNOWN_APPLICATION")
     #expect(fixture.service.core.signInClients[fixture.application.id] == nil)
     #expect(await fixture.respond(try office.mark()).reason == "UNKNOWN_APPLICATION")
@@ -100,7 +100,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aNonceIsSpentOnceForWhoeverIsInMemory(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     let request = try office.mark()
     #expect(await office.fixture.respond(request).status == 200)
     #expect(await office.fixture.respond(request).reason == "NONCE_REPLAYED")
@@ -108,7 +108,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoeverIsInMemoryCostsOneVisitBeforeTheReply(_ engine: StorageEngine) async throws {
-    let office = try await Office(engine)
+    let office = try await KnownClientFixture(engine)
     let (reply, looks) = await office.watched.reply(to: try office.mark())
     // The other one is the mark's, which is read after the reply's work.
     #expect(reply.status == 200 && looks == 2)
@@ -161,7 +161,7 @@ import Testing
     let requests = try (0..<Self.strangers).map { number in
       let random = try #require(Digest.randomIdentifier())
       let id = haveOneID ? String(repeating: "a", count: 32) : random
-      let request = try fixture.signed("GET", Office.mark(of: id), by: id, Self.secret)
+      let request = try fixture.signed("GET", KnownClientFixture.mark(of: id), by: id, Self.secret)
       return ServiceRequest(
         method: request.method, target: request.target, authority: request.authority, headers: request.headers,
         peer: "10.9.\(number / 250).\(number % 250 + 1)")

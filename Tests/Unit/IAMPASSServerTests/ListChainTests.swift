@@ -6,19 +6,21 @@ import Testing
 
 /// How lists follow one from the other: their numbers, the list before, and the administrators whom they name.
 @Suite struct ListChainTests {
-  private func head(_ office: SigningOffice, administrators: Int64 = 1) async throws -> UserListHead {
+  private func head(_ office: SigningFixture, administrators: Int64 = 1) async throws -> UserListHead {
     try #require(try await office.page(administrators: administrators).head)
   }
 
   /// The number of the list that the phone is asked to sign.
-  private func number(_ office: SigningOffice) async throws -> Int64 {
-    guard case .users(let head)? = try await office.document().pages[0].document else { throw StorageRoom.NotStarted() }
+  private func number(_ office: SigningFixture) async throws -> Int64 {
+    guard case .users(let head)? = try await office.document().pages[0].document else {
+      throw StorageFixture.NotStarted()
+    }
     return head.number
   }
 
   @Test(arguments: StorageEngine.allCases)
   func aNumberIsNeverGivenTwice(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob")
     #expect(try await office.order() == .asked)
     #expect(try await number(office) == 1)
@@ -39,7 +41,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aListNamesTheOneBeforeAndTheAdministrators(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     let first = try await head(office)
@@ -54,7 +56,7 @@ import Testing
     #expect(try await second.administrators == office.set.digest)
   }
 
-  private func asked(_ office: SigningOffice, _ subject: DocumentOrder.Subject? = nil) async throws -> String {
+  private func asked(_ office: SigningFixture, _ subject: DocumentOrder.Subject? = nil) async throws -> String {
     let order = DocumentOrder(subject ?? .users(application: office.application), by: "ada")
     let id = try await office.operators.orderDocument(order, at: office.now)
     try await office.fixture.service.documents.attend()
@@ -62,7 +64,7 @@ import Testing
   }
 
   @Test func oneOfTwoListsAtOnceIsTaken() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.sign(.administrators(.keep)) == .signed)
     try await office.list("bob")
@@ -79,7 +81,7 @@ import Testing
   }
 
   @Test func aListOfTheSetBeforeIsNotTaken() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.sign(.administrators(.keep)) == .signed)
     try await office.list("bob")
@@ -98,7 +100,7 @@ import Testing
   /// The set in force still has the phone.
   @Test(arguments: [DocumentOrder.Subject.administrators(.keep), nil])
   func whoeverIsRemovedMeanwhileSignsNothing(_ subject: DocumentOrder.Subject?) async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     _ = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     try await office.list("bob")
     let id = try await asked(office, subject)
@@ -111,7 +113,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aListOfAnEarlierSetIsToldWithTheSetsSince(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     var sets = [try await office.set]
@@ -127,7 +129,7 @@ import Testing
   }
 
   @Test func aListCountsNoMoreAfterMoreSetsThanAPageHas() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     for number in 0..<20 { _ = try await TestPhone.administrator(in: office.fixture, "a\(number)", .admin) }

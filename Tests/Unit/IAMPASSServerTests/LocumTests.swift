@@ -6,14 +6,14 @@ import Testing
 
 /// An administrator's phone that answers once for a user who has none at hand.
 @Suite struct LocumTests {
-  private struct Scene {
-    let room: StorageRoom
+  private struct LocumFixture {
+    let room: StorageFixture
     let alice: ActingPhone
     let carol: ActingPhone
     let challenge = ApprovalChallenge.draw()
 
     init(_ engine: StorageEngine) async throws {
-      room = try await StorageRoom(engine)
+      room = try await StorageFixture(engine)
       alice = try await room.phone()
       carol = try await room.phone(of: "carol")
     }
@@ -35,7 +35,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aLocumAnswersOneSignInAndBothAreNamed(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     try await scene.allow()
     let session = try await scene.started()
     #expect(try await scene.shown(scene.carol) == [session.id])
@@ -60,7 +60,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aDenialByTheLocumOrTheUserEndsIt(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     for denying in [scene.carol, scene.alice] {
       try await scene.allow()
       let session = try await scene.started()
@@ -73,7 +73,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aLocumBlocksNoSourceOfTheUser(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     try await scene.allow()
     let session = try await scene.started()
     _ = try await scene.room.answer(session.id, .notMe, by: scene.carol).get()
@@ -84,7 +84,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anAdministratorWithTwoPhonesNamesOne(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     let desk = try #require(scene.room.storage as? any OperatorStore)
     let second = try await scene.room.phone(of: "carol")
     func allow(_ phone: String?) async throws {
@@ -102,7 +102,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func withoutTheHelpdeskOrAfterTwoMinutesNoLocumIsAsked(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     let before = try await scene.started()
     let refused = try await scene.room.answer(before.id, .approve, by: scene.carol)
     #expect(throws: Refusal.self) { try refused.get() }
@@ -113,7 +113,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aComputerThatDoesNotVerifyAsksNoLocum(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     try await scene.allow()
     #expect(try await scene.started(verified: false).locum == nil)
     #expect(try await scene.started(host: "web-2").locum != nil)
@@ -121,7 +121,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aUserIsHelpedThreeTimesADay(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await LocumFixture(engine)
     for _ in 0..<Locum.greatestCount { try await scene.allow() }
     await #expect(throws: LocumRefusal.tooOften) { try await scene.allow() }
     await #expect(throws: LocumRefusal.samePerson) { try await scene.allow("carol") }

@@ -66,12 +66,12 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whatAPhoneLacksIsStoredOnce(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let asked = room.ask(methods: [.device])
     for _ in 0..<2 {
       guard case .not(.missingMethods(let missing, let user)) = try await room.start(asked).outcome else {
-        throw StorageRoom.NotStarted()
+        throw StorageFixture.NotStarted()
       }
       #expect(missing.first?.phone == phone.id && user == phone.user)
     }

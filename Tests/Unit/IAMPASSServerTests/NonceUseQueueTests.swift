@@ -9,7 +9,7 @@ import Testing
 
 /// Both engines use nonces that wait together in one transaction.
 @Suite(.serialized) struct NonceUseQueueTests {
-  private func nonceUse(_ value: String, telling session: String? = nil, in room: StorageRoom) -> NonceUse {
+  private func nonceUse(_ value: String, telling session: String? = nil, in room: StorageFixture) -> NonceUse {
     let now = room.now
     return NonceUse(
       nonce: SignedNonce(
@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aDamagedRowFailsItsOwnRequestAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let spender = try Spender(room)
     let phone = try await room.phone()
     let sound = try await room.approved(by: phone)
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRefusedStatementFailsItsOwnRequestAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let spender = try Spender(room)
     try await spender.refuse(true)
     let results = try await spender.together(["1", "2", "3"].map { nonceUse($0, in: room) })
@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theFirstOfTwoUsesOfANonceInATransactionWins(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let spender = try Spender(room)
     let results = try await spender.together([
       nonceUse("1", in: room), nonceUse("1", in: room), nonceUse("1", in: room),
@@ -61,7 +61,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func moreThanATransactionTakesAreSpentAllTheSame(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let spender = try Spender(room)
     let results = try await spender.together((0..<300).map { nonceUse(String($0), in: room) })
     #expect(try results.map { try $0.get().isNew } == [Bool](repeating: true, count: 300))
@@ -70,11 +70,11 @@ import Testing
 
 /// An engine whose turns can be kept busy.
 private struct Spender {
-  private let room: StorageRoom
+  private let room: StorageFixture
   private let nonceUses: NonceUseQueue
   let useNonce: @Sendable (NonceUse) async throws -> NonceUse.Outcome
 
-  init(_ room: StorageRoom) throws {
+  init(_ room: StorageFixture) throws {
     self.room = room
     switch room.storage {
     case let storage as SQLiteStorage: (nonceUses, useNonce) = (storage.nonceUses, { try await storage.useNonce($0) })

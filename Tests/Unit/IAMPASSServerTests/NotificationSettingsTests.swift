@@ -82,7 +82,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func settingsTakeEachOthersPlaceAndAreAudited(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let storage = room.storage
     try await storage.setNotifications(try Self.apple(), of: "shop", at: room.now)
     try await storage.setNotifications(

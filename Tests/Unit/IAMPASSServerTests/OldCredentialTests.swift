@@ -11,7 +11,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRevokedCredentialIsForgottenWithTheAnswersOfItsTime(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let (old, usable) = (try await room.credential("old"), try await room.credential("usable"))
     _ = try await room.storage.revokeCredential(old.id, of: room.application.id, at: room.now)
     room.clock.advance(seconds: 400 * Self.day - 1)
@@ -29,7 +29,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aShorterTimeForAnswersForgetsThemEarlier(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let old = try await room.credential("old")
     _ = try await room.storage.revokeCredential(old.id, of: room.application.id, at: room.now)
     room.clock.advance(seconds: 63 * Self.day)
@@ -42,7 +42,7 @@ import Testing
   /// Without it, the session would be the application's own: whoever has the application's secret could end it.
   @Test(arguments: StorageEngine.allCases)
   func aCredentialStaysWhileASessionNamesIt(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let old = try await room.credential("old")
     _ = try await room.phone()
     let session = try await room.started(room.ask(by: old))
@@ -58,7 +58,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func manyThatAreOldGoInPortions(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await room.addRevoked(Forgettable.portion + 3)
     room.clock.advance(seconds: 401 * Self.day)
     #expect(try await room.forget(.revokedCredentials))
@@ -69,7 +69,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aCutOffPhoneIsForgottenOnceTheUserHasALaterOne(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let first = try await room.phone()
     let link = try await room.makeLink(loss: .keepsSessions)
     #expect(link.stored?.cutOff == [first.id])
@@ -85,7 +85,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aPhoneThatWasCutOffOfLateIsStillToldSo(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let first = try await room.phone()
     room.clock.advance(seconds: 500 * Self.day)
     _ = try await room.makeLink(loss: .keepsSessions)
@@ -101,7 +101,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func phonesOfDeletedUsersGo(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     _ = try await room.storage.deleteUsers(["alice"], of: room.application.id, at: room.now)
     #expect(try await room.storage.phone(phone.id)?.isCutOff == true)
@@ -112,7 +112,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func thePageOfAnApplicationReadsAPageOfItsCredentials(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await room.addRevoked(60)
     for name in ["b", "a"] { _ = try await room.credential(name) }
     func page(_ place: Int64) async throws -> ApplicationOverview {
@@ -164,7 +164,7 @@ import Testing
   }
 
   @Test func postgreSQLFindsWhateverNamesADeletedRowByAnIndex() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try room.postgreSQLConnection()
     let rows = try connection.run([
       PostgreSQLCall(
@@ -183,7 +183,7 @@ import Testing
   }
 }
 
-extension StorageRoom {
+extension StorageFixture {
   fileprivate func credential(_ name: String) async throws -> HostCredential {
     try await storage.createHostCredential(named: name, host: "\(name).test", of: application.id, at: now)
   }

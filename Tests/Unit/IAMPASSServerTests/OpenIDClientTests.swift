@@ -7,7 +7,7 @@ import Testing
 /// The credential of a program that speaks OpenID Connect, and bad input from such programs.
 @Suite struct OpenIDClientTests {
   @Test func aClientSignsNobodyInOnTheOrdinaryRoutes() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let fixture = office.fixture
     // The secret of a client does not fit into a signature. This one does.
     let credential = try await fixture.service.storage.createHostCredential(
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func credentialsOfHostsAndApplicationsAreRefused() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let host = try await office.fixture.service.storage.createHostCredential(
       named: "laptop", host: "laptop-7", of: "shop", at: office.fixture.clock.now)
     let application = office.fixture.application
@@ -37,7 +37,7 @@ import Testing
     for (id, secret) in [(host.id, host.secret), (application.id, application.secret)] {
       let reply = await office.send(
         "/bc-authorize",
-        BackchannelOffice.form(
+        BackchannelFixture.form(
           fields.merging(["client_id": id, "client_secret": secret.exposedValue]) { $1 }), headers: [])
       #expect(reply.status == 401)
       #expect(reply.openIDError == "invalid_client")
@@ -46,22 +46,22 @@ import Testing
   }
 
   @Test func theSecretMayStandInTheForm() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let fields = [
       "scope": "openid", "login_hint": "alice", "client_id": office.client.id,
       "client_secret": office.secret.exposedValue,
     ]
-    #expect(await office.send("/bc-authorize", BackchannelOffice.form(fields), headers: []).status == 200)
+    #expect(await office.send("/bc-authorize", BackchannelFixture.form(fields), headers: []).status == 200)
   }
 
   @Test func theSecretIsNotStored() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     #expect(office.client.secret != office.secret)
     #expect(office.client.secret == OpenIDSecret.stored(office.secret))
   }
 
   @Test func anotherClientsRequestIsUnknown() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.phone.approveOnly()
     #expect(try await office.poll(name, by: try await office.other()).openIDError == "invalid_grant")
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func aRevokedClientIsRefusedAndItsRequestsAreClosed() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let name = try await office.started()
     try await office.fixture.service.storage.revokeHostCredential(
       named: "bank", of: "shop", isOpenID: true, at: office.fixture.clock.now)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func eachCommandManagesItsOwnKindAlone() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let storage = office.fixture.service.storage
     #expect(try await storage.hostCredentials(of: "shop").isEmpty)
     #expect(try await storage.hostCredentials(of: "shop", areOpenID: true).map(\.name) == ["bank"])
@@ -92,14 +92,14 @@ import Testing
   }
 
   @Test func theLastUseIsKept() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     _ = try await office.started()
     let clients = try await office.fixture.service.storage.hostCredentials(of: "shop", areOpenID: true)
     #expect(clients.first?.lastUsedAt != nil)
   }
 
   @Test func manyWrongSecretsAreToldToWait() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let wrong = (office.client.id, Secret("wrong"))
     let fields = ["scope": "openid", "login_hint": "alice"]
     for _ in 0..<30 { #expect(try await office.post("/bc-authorize", fields, by: wrong).status == 401) }
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test func aDisabledApplicationsClientsAreRefused() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     _ = try await office.fixture.service.storage.setDisabled(
       true, of: office.fixture.application.id, at: office.fixture.clock.now)
     #expect(try await office.ask().openIDError == "unauthorized_client")
@@ -128,7 +128,7 @@ import Testing
       (["binding_message": String(repeating: "m", count: 201)], "invalid_binding_message"),
     ] as [([String: String], String)])
   func badQuestionsAreRefused(_ fields: [String: String], _ code: String) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     #expect(try await office.ask(fields).openIDError == code)
     #expect(try await office.phone.list().isEmpty)
   }
@@ -139,7 +139,7 @@ import Testing
     "scope=openid&login_hint=%FF",
   ])
   func badFormsAreRefused(_ body: String) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let basic = Base64.encode(Array("\(office.client.id):\(office.secret.exposedValue)".utf8))
     let reply = await office.send("/bc-authorize", body, headers: [("Authorization", "Basic " + basic)])
     #expect(reply.openIDError == "invalid_request")
@@ -147,13 +147,13 @@ import Testing
 
   @Test(arguments: ["Basic", "Basic !", "Bearer x", "Basic bm9jb2xvbg=="])
   func badAuthorizationIsRefused(_ header: String) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let reply = await office.send("/token", "grant_type=x", headers: [("Authorization", header)])
     #expect(reply.openIDError == "invalid_request")
   }
 
   @Test func aClientProvesItselfInOneWay() async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     let reply = try await office.ask(["client_secret": office.secret.exposedValue])
     #expect(reply.openIDError == "invalid_request")
   }
@@ -161,10 +161,10 @@ import Testing
   @Test(
     arguments: [
       (["grant_type": "authorization_code"], "unsupported_grant_type"), ([:], "invalid_request"),
-      (["grant_type": BackchannelOffice.grant], "invalid_request"),
+      (["grant_type": BackchannelFixture.grant], "invalid_request"),
     ] as [([String: String], String)])
   func badQuestionsForATokenAreRefused(_ fields: [String: String], _ code: String) async throws {
-    let office = try await BackchannelOffice()
+    let office = try await BackchannelFixture()
     #expect(try await office.post("/token", fields).openIDError == code)
   }
 }

@@ -7,12 +7,12 @@ import Testing
 @Suite struct OvertakenOrderTests {
   /// Ada's phone is asked to sign what bo's has overtaken.
   private struct Race {
-    let office: SigningOffice
+    let office: SigningFixture
     let other: TestPhone
     let order: String
 
     init(_ engine: StorageEngine = .sqlite) async throws {
-      office = try await SigningOffice(engine)
+      office = try await SigningFixture(engine)
       other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
       #expect(try await office.sign(.administrators(.keep)) == .signed)
       try await office.list("bob")

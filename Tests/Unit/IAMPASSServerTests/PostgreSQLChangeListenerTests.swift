@@ -8,12 +8,12 @@ import Testing
 /// What a server hears of the other servers on its database.
 @Suite struct PostgreSQLChangeListenerTests {
   @Test func aServerThatBeginsToListenMayHaveMissedAnything() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(try await room.storage.changeListener?.events() == [.missed])
   }
 
   @Test func aChangeAtAnotherServerIsTold() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let phone = try await room.phone()
     let others = try #require(room.opened().changeListener)
     _ = try await others.events()
@@ -25,7 +25,7 @@ import Testing
 
   /// Otherwise a page at another server showed it only at its next beat.
   @Test func whatElseAPhoneShowsIsTold() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let user = try await room.addUser()
     let storage = room.storage
     let others = try #require(room.opened().changeListener)
@@ -65,7 +65,7 @@ import Testing
 
   /// It would be told for each request, at each server.
   @Test func thatAPhoneIsThereIsNotTold() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)
     let stored = try #require(await room.storage.phone(phone.id))
@@ -81,7 +81,7 @@ import Testing
 
   /// `md5` fails in FIPS mode, with this code. The schema's own function takes its place.
   @Test func aDatabaseThatForbidsMD5TellsChangesToo() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let phone = try await room.phone()
     try connection(room).run(
       script: """
@@ -98,7 +98,7 @@ import Testing
 
   /// Servers from before the migration listen on the channel of `md5`.
   @Test func aDatabaseThatHasMD5TellsOlderServersToo() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     _ = try await room.phone()
     let older = try connection(room)
     try older.run([
@@ -110,7 +110,7 @@ import Testing
   }
 
   @Test func aLostMessageIsNoticedByTheNextSweeps() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let others = try #require(room.storage.changeListener)
     _ = try await others.events()
     // The triggers' message of this is lost.
@@ -119,7 +119,7 @@ import Testing
   }
 
   @Test func aConnectionThatEndsIsSaidAndMadeAgain() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let others = try #require(room.storage.changeListener)
     _ = try await others.events()
     try connection(room).run([
@@ -137,7 +137,7 @@ import Testing
 
   /// The change may be one that this program's statements would damage.
   @Test func aRunningServerHearsThatItIsTooOld() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let others = try #require(room.storage.changeListener)
     _ = try await others.events()
     // A change that only adds stops nobody.
@@ -153,7 +153,7 @@ import Testing
   }
 
   @Test func oneServerDoesTheHousekeepingAndAnotherTakesOver() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let first = try #require(room.storage.changeListener)
     let second = try #require(room.opened().changeListener)
     #expect(!first.holdsHousekeeperLease)
@@ -210,7 +210,7 @@ import Testing
   }
 
   @Test func aKeeperIsNotReplacedWhileItChangesSomething() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let others = try #require(storage.changeListener)
     _ = try await others.events()
@@ -242,7 +242,7 @@ import Testing
     return []
   }
 
-  private func connection(_ room: StorageRoom) throws -> PostgreSQLConnection {
+  private func connection(_ room: StorageFixture) throws -> PostgreSQLConnection {
     try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
   }
 }

@@ -7,7 +7,7 @@ import Testing
 /// A database whose history goes on at another place: a standby was promoted, or a copy was put back.
 @Suite struct PostgreSQLHistoryTests {
   @Test func theFirstServerRemembersThePlaceAndBeginsNoEpoch() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let epoch = try await room.storage.mark().epoch
     for _ in 0..<2 { #expect(try !Self.opened(room).beginWithCopy()) }
     let places = try Self.connection(room).ask([PostgreSQLCall("SELECT place FROM history_place")])[0]
@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: ["1-00000001-1", "another place"])
   func anotherPlaceBeginsOneHigherEpochAndWhatMayBeSpentIsSpent(_ place: String) async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())
     _ = try await room.addUser()
     let link = try await room.makeLink().code
@@ -34,7 +34,7 @@ import Testing
       #expect(try await room.storage.useNonce(nonce, at: room.now) == isTaken)
     }
     let used = try await room.storage.register(
-      try StorageRoom.newPhone(), by: link, at: room.now, deciding: StorageRoom.unusedLink)
+      try StorageFixture.newPhone(), by: link, at: room.now, deciding: StorageFixture.unusedLink)
     #expect(throws: Refusal.self) { try used.get() }
     let left = try Self.connection(room).ask([PostgreSQLCall("SELECT count(*) FROM console_link")])[0]
     #expect(try left.first?.integer(0) == 0)
@@ -46,7 +46,7 @@ import Testing
 
   /// As `pg_restore --clean` leaves them.
   @Test func tablesThatWereMadeAgainAreAnotherPlace() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())
     try Self.connection(room).run(
       script: """
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func oneOfManyServersBeginsTheEpoch() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())
     try Self.move(room, to: "another place")
     let servers = try (0..<4).map { _ in try Self.opened(room) }
@@ -74,7 +74,7 @@ import Testing
 
   /// Nobody may be told anything by it before.
   @Test func aNewConnectionIsLookedAtBeforeItIsUsed() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let server = try Self.opened(room)
     #expect(try !server.beginWithCopy())
     let epoch = try await room.storage.mark().epoch
@@ -86,7 +86,7 @@ import Testing
 
   /// By another name of the promoted machine, its connections have outlived the promotion.
   @Test func aServerThatStaysConnectedNoticesAndSaysSo() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let server = try Self.opened(room)
     #expect(try !server.beginWithCopy())
     let others = try #require(server.changeListener)
@@ -101,7 +101,7 @@ import Testing
 
   /// Nonces that were used since would work again.
   @Test func aClockThatIsBehindBeginsNothing() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(try !Self.opened(room).beginWithCopy())
     let epoch = try await room.storage.mark().epoch
     try Self.move(room, to: "another place")
@@ -116,16 +116,16 @@ import Testing
     #expect(try await server.mark().epoch > epoch)
   }
 
-  private static func opened(_ room: StorageRoom) throws -> PostgreSQLStorage {
+  private static func opened(_ room: StorageFixture) throws -> PostgreSQLStorage {
     try #require(try room.opened() as? PostgreSQLStorage)
   }
 
-  private static func connection(_ room: StorageRoom) throws -> PostgreSQLConnection {
+  private static func connection(_ room: StorageFixture) throws -> PostgreSQLConnection {
     try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
   }
 
   /// What the database finds where its history was written before.
-  private static func move(_ room: StorageRoom, to place: String) throws {
+  private static func move(_ room: StorageFixture, to place: String) throws {
     _ = try connection(room).run([PostgreSQLCall("UPDATE history_place SET place = $1", .text(place))])
   }
 }

@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test func readsNoncesCountersAndHealthChecksGoOnWhileWritesWait() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let nonce = SignedNonce(owner: "web-1", value: "7", forgetAt: room.now.advanced(seconds: 600))
     try await holding(.writing, count: 20, of: storage.pool) { gate in
@@ -54,7 +54,7 @@ import Testing
   }
 
   @Test func aHealthCheckIsAnsweredWhileAllOtherPlacesAreTaken() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try await holding(.reading, count: 9, of: storage.pool) { _ in
       try await holding(.writing, count: 9, of: storage.pool) { _ in
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func eachPlaceHasAThread() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let pool = try #require(room.storage as? PostgreSQLStorage).pool
     let gate = Gate()
     let holders = PostgreSQLPool.Kind.allCases.flatMap { kind in
@@ -120,7 +120,7 @@ import Testing
   }
 
   @Test func aPlaceComesBackFromWorkThatFailsOrIsCancelled() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let pool = try #require(room.storage as? PostgreSQLStorage).pool
     for _ in 0..<9 {
       await #expect(throws: StorageBusy.self) { try await pool.inThread(.writing) { _ in throw StorageBusy() } }
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func aNonceThatWaitsTooLongIsRefusedAndNotSpent() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try impatient(room.folder, room.clock)
     let nonce = SignedNonce(owner: "web-1", value: "7", forgetAt: room.now.advanced(seconds: 600))
     try await holding(.nonceUse, count: 2, of: storage.pool) { _ in
@@ -203,7 +203,7 @@ import Testing
   }
 
   @Test func aWriteIsDoneAlsoIfItsClientIsGone() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let client = Mutex<Task<Void, any Error>?>(nil)
     try await holding(.writing, count: 3, of: storage.pool) { _ in
@@ -217,7 +217,7 @@ import Testing
   }
 
   @Test func aHealthCheckHasAConnectionThatIsKept() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try await storage.answer()
     #expect(storage.health.pool.idleCount == 1)
@@ -229,7 +229,7 @@ import Testing
   }
 
   @Test func aHealthCheckGetsANewConnectionForOneThatWasLost() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try await storage.answer()
     let own = try storage.health.pool.lend { try process(of: $0) }
@@ -242,7 +242,7 @@ import Testing
   }
 
   @Test func anOverloadIsToldApartFromAnOutage() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     #expect(room.storage.trouble(behind: StorageBusy()) == .busy)
   }
 

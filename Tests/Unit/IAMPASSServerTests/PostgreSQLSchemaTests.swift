@@ -45,7 +45,7 @@ import Testing
 
   /// Both engines store the same: what one forgets, the other one would lose when a database is moved.
   @Test func theTablesAreSQLitesTables() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try connection(room.folder)
     let rows = try connection.run([
       PostgreSQLCall(
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func everySettingIsAudited() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try connection(room.folder)
     let columns: [String] = try connection.run([
       PostgreSQLCall(
@@ -110,7 +110,7 @@ import Testing
   /// A program without the service's bounds has changed sessions and not ended its transaction, for longer than a service
   /// waits for a lock. Whoever signs in at another server meanwhile must not wait behind the migration.
   @Test func aMigrationThatMustWaitLetsOthersPass() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     _ = try await room.phone()
     let connection = try connection(room.folder)
     try connection.run(
@@ -141,7 +141,7 @@ import Testing
   }
 
   @Test func tablesOfANewerVersionAreLeftAlone() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try connection(room.folder)
     // A change that only adds does not stop an older version: both may run on one database.
     try connection.run([PostgreSQLCall("INSERT INTO schema_migration (name, least) VALUES ('later', 1)")])

@@ -7,14 +7,14 @@ import Testing
 
 /// What the PostgreSQL engine does by itself, beside the contract that it shares with SQLite's.
 @Suite struct PostgreSQLStorageTests {
-  private func connection(_ room: StorageRoom) throws -> PostgreSQLConnection {
+  private func connection(_ room: StorageFixture) throws -> PostgreSQLConnection {
     try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
   }
 
   // MARK: Lost connections
 
   @Test func connectionsThatTheServerEndedAreReplaced() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let user = try await room.addUser()
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try storage.pool.lend { first in
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func aConnectionThatEndsInTheMiddleIsReplacedAndTheWholeDoneAgain() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let tries = Tries()
     try await storage.write { db in
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func aConnectionThatTakesNoWritesAnyMoreIsReplaced() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let readOnly = [PostgreSQLCall("SET SESSION CHARACTERISTICS AS TRANSACTION READ ONLY")]
     try storage.pool.lend { _ = try $0.run(readOnly) }
@@ -64,7 +64,7 @@ import Testing
   }
 
   @Test func anotherTransactionInBetweenHasTheWholeDoneAgain() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     let other = PostgreSQLTestConnection(try connection(room))
     let tries = Tries()
@@ -80,7 +80,7 @@ import Testing
 
   /// The lock that each write takes is held for longer than a write waits, by a program without the service's bounds.
   @Test func aLockThatIsHeldFailsWritesAndNoReads() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let other = try connection(room)
     _ = try other.ask([
       PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL idle_in_transaction_session_timeout = 0"),
@@ -95,7 +95,7 @@ import Testing
 
   /// A failure is just being counted.
   @Test func aCounterInUseKeepsNothingElseFromBeingForgotten() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     for key in ["used", "idle"] { _ = try await storage.count(key, within: 60, at: room.now) }
     room.clock.advance(seconds: 120)
@@ -115,7 +115,7 @@ import Testing
   // MARK: Commits without an answer
 
   @Test func aWriteIsSaidToBeCommittedIfItWas() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try connection(room)
     try connection.run([PostgreSQLCommits.note("told", at: room.now)])
     #expect(try PostgreSQLCommits.has("told", at: room.now, in: connection))
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func aWriteThatWasSaidNotToBeCommittedNeverWillBe() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let (writer, asker) = (try connection(room), try connection(room))
     _ = try writer.ask([PostgreSQLCall("BEGIN"), PostgreSQLCall("DELETE FROM application")])
     #expect(try !PostgreSQLCommits.has("late", at: room.now, in: asker))
@@ -135,7 +135,7 @@ import Testing
 
   /// The server cuts the first commit off before it is done.
   @Test func aCommitThatIsCutOffHappensOnceInTheEnd() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let other = try connection(room)
     _ = try other.ask([PostgreSQLCall("BEGIN")])
     try other.run(
@@ -161,18 +161,18 @@ import Testing
   // MARK: Texts
 
   @Test func aTextWithNULFindsNothing() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     _ = try await room.addUser()
     #expect(try await room.storage.user("alice\0", of: room.application.id) == nil)
     #expect(try await room.storage.signInClient("\0") == nil)
     guard case .not(.unknownUser) = try await room.start(room.ask(for: "alice\0")).outcome else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
   }
 
   @Test(arguments: ["'; DROP TABLE session; --", "\\", "$1", "\u{1F511}"])
   func whateverAComputerSaysOfItselfIsStored(_ host: String) async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     _ = try await room.phone()
     let session = try await room.started(room.ask(host: host))
     #expect(try await room.storage.session(session.id)?.context.host == host)
@@ -193,7 +193,7 @@ import Testing
   }
 
   @Test func anotherServerGoesOnFromTheStoredTime() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     room.clock.step(seconds: 86_400)
     #expect(try room.opened().now() == room.now)
   }

@@ -23,7 +23,7 @@ import Testing
     }
   }
 
-  private struct Office {
+  private struct TimeFixture {
     let database = Clocks()
     let time: PostgreSQLTime
     let clock: StorageClock
@@ -48,13 +48,13 @@ import Testing
   }
 
   @Test func aClockThatWasAnHourAheadForASecondIsRightAgainForStamps() throws {
-    let office = try Office()
+    let office = try TimeFixture()
     try office.leap(Self.hour)
     #expect(office.clock.wall() == UnixTime(milliseconds: Self.start + 1_000))
   }
 
   @Test func serviceTimeStandsStillUntilTheClockHasComeToItAgain() throws {
-    let office = try Office()
+    let office = try TimeFixture()
     try office.leap(Self.hour)
     let stopped = office.clock.now()
     #expect(office.clock.standstill() == Self.hour - 1_000)
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test func eachStepIsToldOnce() throws {
-    let office = try Office()
+    let office = try TimeFixture()
     #expect(office.time.takeSteps().isEmpty)
     try office.leap(PostgreSQLTime.toldStep)
     #expect(office.time.takeSteps() == [PostgreSQLTime.toldStep, -PostgreSQLTime.toldStep])
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test func aSmallCorrectionIsFollowedAndNotTold() throws {
-    let office = try Office()
+    let office = try TimeFixture()
     office.database.set(by: PostgreSQLTime.toldStep - 1)
     try office.time.measure(office.database)
     #expect(office.time.takeSteps().isEmpty)
@@ -82,8 +82,8 @@ import Testing
   }
 
   @Test func aServiceWhoseTimeStandsStillIsNotReady() async throws {
-    let office = try Office()
-    let room = try await StorageRoom(.sqlite)
+    let office = try TimeFixture()
+    let room = try await StorageFixture(.sqlite)
     let storage = try SQLiteStorage(folder: room.folder + "/clock", clocks: office.time.clocks)
     let service = SignInService(
       on: storage, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })

@@ -7,7 +7,7 @@ import Testing
 /// What ``StorageTransaction/prefetch(_:)`` promises, with either engine.
 @Suite struct PrefetchTests {
   @Test(arguments: StorageEngine.allCases) func aChangeIsSeenByWhatWasAskedAhead(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let user = try await room.addUser()
     let application = room.application.id
     if let storage = room.storage as? PostgreSQLStorage {
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func aChangeAmongQuestionsIsNotDone() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let user = try await room.addUser()
     let storage = try #require(room.storage as? PostgreSQLStorage)
     try await storage.write { db in
@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func aQuestionThatFailsAmongOthersFailsTheWhole() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let storage = try #require(room.storage as? PostgreSQLStorage)
     await #expect(throws: PostgreSQLError.self) {
       try await storage.write { db in

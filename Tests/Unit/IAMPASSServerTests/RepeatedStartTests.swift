@@ -24,7 +24,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func itIsTheSameSession(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let ask = named(room.ask())
     let session = try await room.started(ask)
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases) func oneOfManyStartsByTheSameNameCounts(_ engine: StorageEngine) async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let ask = named(room.ask())
     let wins = try await room.wins { connection, _ in (try? await room.started(ask, on: connection)) != nil }
@@ -46,7 +46,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aNameIsTakenForItsOwnStartAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     _ = try await room.started(named(room.ask()))
     #expect(isRefused(try await room.start(named(room.ask(host: "web-2")))))

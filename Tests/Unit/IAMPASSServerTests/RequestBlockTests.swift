@@ -6,12 +6,12 @@ import Testing
 
 /// What is held back from a user's phone, and how somebody lifts that.
 @Suite struct RequestBlockTests {
-  private struct Scene {
-    let room: StorageRoom
+  private struct BlockFixture {
+    let room: StorageFixture
     let alice: ActingPhone
 
     init(_ engine: StorageEngine) async throws {
-      room = try await StorageRoom(engine)
+      room = try await StorageFixture(engine)
       alice = try await room.phone()
     }
 
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aLiftedBlockLetsTheNextRequestThrough(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     try await scene.denied(times: 3)
     #expect(try await scene.refusal() == .tooManyDenials)
     #expect(try await scene.lift() == RequestBlocks(denials: 3, reportedSources: 0))
@@ -47,7 +47,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func denialsAfterwardsCountAgain(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     try await scene.denied(times: 3)
     _ = try await scene.lift()
     try await scene.denied(times: 3)
@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aReportedSourceIsHeardAgain(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     let session = try await scene.room.started(scene.room.ask())
     _ = try await scene.room.answer(session.id, .notMe, by: scene.alice).get()
     #expect(try await scene.refusal() == .sourceBlocked)
@@ -66,7 +66,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anotherUsersBlockStays(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     let bob = try await scene.room.phone(of: "bob")
     try await scene.denied(times: 3)
     try await scene.denied(times: 3, by: bob, for: "bob")
@@ -77,7 +77,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theAuditNamesTheUserAndOnlyWhatWasLifted(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     #expect(try await scene.lift().isEmpty)
     #expect(try await !scene.room.events().contains("block lifted"))
     try await scene.denied(times: 1)
@@ -90,7 +90,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anAdministratorIsNamedAndAnotherApplicationsUserIsNotThere(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     let room = scene.room
     try await scene.denied(times: 3)
     let other = try await room.storage.createApplication(named: "other", matchCodes: .off, at: room.now)
@@ -108,7 +108,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aUserIsFoundByTheNameOnTheList(_ engine: StorageEngine) async throws {
-    let scene = try await Scene(engine)
+    let scene = try await BlockFixture(engine)
     _ = try await scene.room.storage.listUser(UserListOrder(application: "shop", name: "ann", groups: nil))
     #expect(try await scene.lift("ann").isEmpty)
     await #expect(throws: UserListRefusal.unknownUser) { try await scene.lift("nobody") }

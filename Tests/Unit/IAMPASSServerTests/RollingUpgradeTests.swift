@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func everyStatementOfTheReleaseIsTakenByTheNewTables() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try LocalPostgreSQL.connection(schema: room.folder.name)
     let statements = try Self.statements()
     #expect(statements.count > 100)
@@ -43,7 +43,7 @@ import Testing
 
   /// A row that the release inserts has no value for a newer column.
   @Test func everyColumnThatTheReleaseDoesNotKnowCanBeLeftOut() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try LocalPostgreSQL.connection(schema: room.folder.name)
     var needed: [String: Set<String>] = [:]
     for row in try connection.run([
@@ -68,7 +68,7 @@ import Testing
 
   /// Its statements are prepared, and its rows are read by name.
   @Test func aServiceGoesOnWhileANewerOneAddsColumnsAndTables() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)
     let connection = try LocalPostgreSQL.connection(schema: room.folder.name)

@@ -8,14 +8,14 @@ import Testing
 /// bounds what all of them do in a second.
 @Suite struct RoundTripTests {
   /// A computer's user with two phones, each with a credential.
-  private struct Office {
-    let room: StorageRoom
+  private struct RoundTripFixture {
+    let room: StorageFixture
     let storage: PostgreSQLStorage
     let credential: HostCredential
     let phone: ActingPhone
 
     init() async throws {
-      room = try await StorageRoom(.postgresql)
+      room = try await StorageFixture(.postgresql)
       storage = try #require(room.storage as? PostgreSQLStorage)
       credential = try await room.storage.createHostCredential(
         named: "laptop", host: "laptop", of: room.application.id, at: room.now)
@@ -52,7 +52,7 @@ import Testing
   }
 
   @Test func aStartWaitsForTwoAnswersAndItsCommit() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     office.room.clock.advance(seconds: SessionLifecycle.answerTime)
     _ = try await office.room.endOverdue()
     let ask = office.room.ask(by: office.credential, boot: SignedBoot(id: "boot", signedAt: 2))
@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test func anAnswerWaitsForOneAnswerAndItsCommit() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     let session = try await office.started()
     // The test looks for its phone first.
     let looks = 1
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func aStatusIsSpentAndToldInOneVisit() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     let session = try await office.started()
     _ = try await office.tell(session)
     let trips = try await office.trips {
@@ -83,7 +83,7 @@ import Testing
   }
 
   @Test func whoSignedIsReadInTheVisitThatSpendsTheNonce() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     func useNonce() async throws -> (isNew: Bool, signInClient: SignInClient?) {
       let nonce = SignedNonce(
         owner: office.credential.id, value: try RandomValue.identifier(),
@@ -105,7 +105,7 @@ import Testing
   }
 
   @Test func aStatusWithItsAnswerTakesOneVisitMore() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     let challenge = try #require(ApprovalChallenge(Array(0..<32)))
     let session = try await office.started(challenge)
     _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
@@ -117,7 +117,7 @@ import Testing
   }
 
   @Test func anEndWaitsForOneAnswerAndItsCommit() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     let session = try await office.started()
     _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
     let now = office.room.now
@@ -131,7 +131,7 @@ import Testing
   }
 
   @Test func whatAPhoneShowsIsOneVisit() async throws {
-    let office = try await Office()
+    let office = try await RoundTripFixture()
     _ = try await office.started()
     let trips = try await office.trips {
       let requests = try await office.storage.requests(for: office.phone, at: office.room.now)

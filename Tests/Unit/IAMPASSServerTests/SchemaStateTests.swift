@@ -41,7 +41,7 @@ import Testing
   }
 
   @Test func anOlderDatabaseIsLeftAsItIsByCommandsAndMigratedOnDemand() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let url = try StorageEngine.url(of: room.folder)
     try Self.connection(url).run(
       script: """
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func nothingIsWrittenToANewerDatabase() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let url = try StorageEngine.url(of: room.folder)
     try Self.connection(url).run(
       script: "INSERT INTO schema_migration (name, least) VALUES ('later', 99)")
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func nothingIsWrittenToANewerDirectory() async throws {
-    let room = try await StorageRoom(.sqlite)
+    let room = try await StorageFixture(.sqlite)
     let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")
     try await database.write { try $0.execute(sql: "INSERT INTO grdb_migrations VALUES ('later')") }
     room.clock.advance(seconds: 2 * Self.hour)
@@ -116,7 +116,7 @@ import Testing
     #expect { try work() } throws: { ($0 as? StorageError)?.code == code }
   }
 
-  private static func clock(_ room: StorageRoom) throws -> StorageClock.Anchor? {
+  private static func clock(_ room: StorageFixture) throws -> StorageClock.Anchor? {
     try StorageClock.stored(in: PostgreSQLTransaction(connection(StorageEngine.url(of: room.folder))))
   }
 

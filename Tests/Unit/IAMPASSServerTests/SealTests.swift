@@ -9,12 +9,12 @@ import Testing
 @Suite struct SealTests {
   /// A database with each kind of secret.
   private struct Place {
-    let room: StorageRoom
+    let room: StorageFixture
     let keys: SealKeys
     let file: Secret
 
     init(_ engine: StorageEngine) async throws {
-      room = try await StorageRoom(engine)
+      room = try await StorageFixture(engine)
       file = try SealKeyTests.newFile()
       keys = try SealKeys(file: file, place: "keys")
       _ = try await room.storage.signingKeys(at: room.now)
@@ -258,7 +258,7 @@ import Testing
   }
 
   @Test func aMoveKeepsWhatIsSealed() async throws {
-    let room = try await MoveRoom()
+    let room = try await MoveFixture()
     let keys = try SealKeyTests.newKeys()
     var source = try room.opened()
     source.sealKeys = keys
@@ -275,7 +275,7 @@ import Testing
   }
 
   /// Whether a file of the data folder has a private key in clear.
-  private static func hasClearKey(_ room: StorageRoom) throws -> Bool {
+  private static func hasClearKey(_ room: StorageFixture) throws -> Bool {
     try FileManager.default.contentsOfDirectory(atPath: room.folder).contains { name in
       let data = try #require(FileManager.default.contents(atPath: room.folder + "/" + name))
       return data.range(of: Data("PRIVATE KEY".utf8)) != nil

@@ -7,9 +7,9 @@ import Testing
 /// Two phones of one user: both are asked, the first answer counts.
 @Suite struct SecondPhoneTests {
   private func room(_ engine: StorageEngine) async throws -> (
-    room: StorageRoom, first: ActingPhone, second: ActingPhone
+    room: StorageFixture, first: ActingPhone, second: ActingPhone
   ) {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let first = try await room.phone()
     let second = try await room.phone()
     return (room, first, second)
@@ -99,7 +99,7 @@ import Testing
     #expect(stored.closed.map(\.id) == [byFirst.id])
     #expect(try await room.storage.session(bySecond.id)?.lifecycle.isApproved == true)
     _ = try await room.storage.register(
-      StorageRoom.newPhone(), by: link.code, at: room.now, deciding: StorageRoom.unusedLink
+      StorageFixture.newPhone(), by: link.code, at: room.now, deciding: StorageFixture.unusedLink
     ).get()
     #expect(try await room.storage.phone(second.id)?.isCutOff == false)
     #expect(try await room.storage.stock().phones == 2)

@@ -70,7 +70,7 @@ import Testing
   }
 
   /// Two servers that have been running for a while.
-  private struct Office {
+  private struct SharedTimeFixture {
     let database = Database()
     let servers: [Server]
 
@@ -107,7 +107,7 @@ import Testing
 
   @Test(arguments: [2 * minute, 10 * minute, 3 * 24 * hour])
   func afterAFailoverToASlowerClockAllServersGoOnTogether(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let before = try office.agreed()
     office.database.set(by: -step)
     try office.pass(seconds: 1)
@@ -120,7 +120,7 @@ import Testing
 
   @Test(arguments: [minute, 2 * minute, 3 * 24 * hour])
   func afterAFailoverToAFasterClockAllServersGoOnTogether(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let before = try office.agreed()
     office.database.set(by: step)
     try office.pass(seconds: 1)
@@ -132,7 +132,7 @@ import Testing
   /// A server that started took its own start for the beginning of time, and stored it for all.
   @Test(arguments: [-10 * minute, 10 * minute])
   func aServerThatStartsFirstAfterAFailoverHasTheTimeOfTheOthers(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     try office.servers[1].keep()
     office.database.set(by: step)
     let started = try Server(office.database)
@@ -145,7 +145,7 @@ import Testing
   /// Its own start is not the beginning of time, also not until it looks at the clock the next time.
   @Test(arguments: [-30_000, -10 * minute])
   func aServerThatStartsBehindTheStoredTimeGoesByIt(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     try office.servers[1].keep()
     let stored = try #require(office.database.anchor)
     office.database.set(by: step)
@@ -160,7 +160,7 @@ import Testing
 
   /// One server has stored a time that the other one has not heard of when the clock is set.
   @Test func noServerIsBehindTheStoredTimeAfterASmallStepBack() throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     office.database.set(by: Self.hour)
     try office.servers[0].keep()
     let kept = office.servers[0].now
@@ -173,7 +173,7 @@ import Testing
 
   /// Nothing says after less than a minute that the clock is not just being corrected.
   @Test func forASmallStepBackTimeStandsStillAndNoAnchorIsStored() throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let (before, anchor) = (try office.agreed(), office.database.anchor)
     office.database.set(by: -StorageClock.greatestStep)
     try office.pass(seconds: 59)
@@ -187,7 +187,7 @@ import Testing
 
   @Test(arguments: [hour, year])
   func aClockThatWasAheadForTwoSecondsLeavesServersThatAgreeAndGoOn(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let before = try office.agreed()
     // One of the servers has not noticed.
     office.database.set(by: step)
@@ -207,7 +207,7 @@ import Testing
 
   @Test(arguments: [(hour, 2), (hour, 600), (3 * 24 * hour, 600)] as [(Int64, Int64)])
   func aClockThatWasBehindEndsNothingWhenItIsRightAgain(_ step: Int64, _ seconds: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let before = try office.agreed()
     office.database.set(by: -step)
     try office.pass(seconds: seconds)
@@ -220,7 +220,7 @@ import Testing
   /// A server that starts at that moment does not know what the time was, and has another one. None of the two stores
   /// its anchor again and again.
   @Test func aServerThatStartsWhileTheClockIsSetRightAgreesInTheEnd() throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     office.database.set(by: -Self.hour)
     try office.pass(seconds: 2)
     office.database.set(by: Self.hour)
@@ -240,7 +240,7 @@ import Testing
 
   /// A server of an older version has its own anchor, and a failover may have lost the last one.
   @Test func anEarlierAnchorThatComesBackIsReplacedAndMovesNobody() throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let earlier = try #require(office.database.anchor)
     office.database.set(by: -Self.hour)
     try office.pass(seconds: 2)
@@ -279,7 +279,7 @@ import Testing
 
   /// For people's times. Another server stores its anchor before the one that knows.
   @Test func whatOneServerWasToldOfUnixTimeIsKnownToAll() throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     let (told, other) = (office.servers[0], office.servers[1])
     office.database.set(by: -Self.hour)
     try office.pass(seconds: 2)
@@ -298,7 +298,7 @@ import Testing
 
   @Test(arguments: [-10 * minute, -30_000, 10 * minute])
   func oneServerTellsByHowMuchTimeWasCorrected(_ step: Int64) throws {
-    let office = try Office()
+    let office = try SharedTimeFixture()
     // The first anchor was not of a confirmed time.
     for server in office.servers { #expect(server.time.takeCorrections().isEmpty) }
     office.database.set(by: step)

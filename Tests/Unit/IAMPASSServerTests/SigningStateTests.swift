@@ -6,17 +6,17 @@ import Testing
 
 /// What is not signed, since when, and how that is found.
 @Suite struct SigningStateTests {
-  private func state(_ office: SigningOffice) async throws -> SigningState {
+  private func state(_ office: SigningFixture) async throws -> SigningState {
     try await office.fixture.service.core.signingState()
   }
 
-  private func since(_ office: SigningOffice) async throws -> UnixTime? {
+  private func since(_ office: SigningFixture) async throws -> UnixTime? {
     try await state(office).lists.first?.unsignedSince
   }
 
   @Test(arguments: StorageEngine.allCases)
   func theFirstChangeAfterTheSignatureTellsTheAge(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob", "eve")
     #expect(try await since(office) == office.now, "nobody has signed since there is a set")
     #expect(try await office.sign() == .signed)
@@ -41,7 +41,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func changesOfAdministratorsHaveAnAgeToo(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     #expect(try await state(office).setUnsignedSince == nil)
     office.fixture.clock.advance(seconds: 60)
     let before = office.now
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test func theMetricsSaySinceWhen() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     let name = "iampass_unsigned_since_timestamp_seconds"
     #expect(await office.fixture.service.patientMetrics().contains("\n\(name) \(office.now.seconds)\n"))
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func linesAreComparedAgainOnceTheAuditHasNewsOrAMinuteIsOver() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     #expect(try await state(office).isSigned)
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func anOrderThatFailsKeepsNoOtherWaiting() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.sign(.administrators(.keep)) == .signed)
     try await office.list("bob")
@@ -101,7 +101,7 @@ import Testing
   /// Pages of what differs are made from the parts of both lists that they need.
   @Test(arguments: StorageEngine.allCases)
   func aPhoneIsToldAllThatDiffers(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     // Long enough for two pages.
     func name(_ number: Int) -> String { "user\(number)" + String(repeating: "x", count: 50) }
     for number in 1_000..<2_000 where number % 3 != 0 { try await office.list(name(number)) }

@@ -8,7 +8,7 @@ import Testing
 @Suite struct SigningTests {
   @Test(arguments: StorageEngine.allCases)
   func computersGetWhatAPhoneHasSigned(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob", "carol", groups: ["office"])
     #expect(try await office.page().head == nil)
     #expect(try await office.sign() == .signed)
@@ -34,7 +34,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aComputerOfAGroupGetsItsOwnUsersAlone(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("bob", groups: ["lab", "office"])
     try await office.list("carol", groups: ["lab"])
     try await office.list("dora")
@@ -52,7 +52,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aLongListComesInPagesAndSoDoItsChanges(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     try await office.list("adam")
     #expect(try await office.sign() == .signed)
     let head = try #require(try await office.page().head)
@@ -73,7 +73,7 @@ import Testing
 
   /// Its head alone nearly fills a page.
   @Test func aListOfManyGroupsComesToComputersWithAllItsLines() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     func group(_ number: Int) -> String { "group\(100 + number)" + String(repeating: "x", count: 24) }
     for number in 0..<31 {
       try await office.list("lead\(100 + number)", groups: (0..<8).map { group(number * 8 + $0) })
@@ -90,14 +90,14 @@ import Testing
 
   @Test(arguments: [String?.none, String(repeating: "0", count: 64)])
   func aPhoneThatDidNotShowTheDocumentSignsNothing(_ said: String?) async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign(saying: .some(said)) == .notProven)
     #expect(try await office.page().head == nil)
   }
 
   @Test func aDenialSignsNothing() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.order() == .asked)
     try await office.phone.answer(.deny, to: try #require(try await office.phone.list().first))
@@ -106,7 +106,7 @@ import Testing
   }
 
   @Test func nobodyAnswers() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.order() == .asked)
     office.fixture.clock.advance(seconds: 120)
@@ -116,7 +116,7 @@ import Testing
   }
 
   @Test func whatIsSignedNeedsNoSignature() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     #expect(try await office.order() == .ended(.nothing))
@@ -124,14 +124,14 @@ import Testing
   }
 
   @Test func withoutASetNobodyIsAsked() async throws {
-    let office = try await SigningOffice(starts: false)
+    let office = try await SigningFixture(starts: false)
     try await office.list("bob")
     #expect(try await office.order() == .ended(.noSet))
     #expect(try await office.operators.signingState().isSigned)
   }
 
   @Test func aPhoneThatIsNotInTheSetIsNotAsked() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     try await office.list("bob")
     #expect(try await office.order(by: "bo") == .ended(.notSigner))
@@ -139,7 +139,7 @@ import Testing
   }
 
   @Test func aListWhoseSignerIsGoneIsToldNobody() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.sign(.administrators(.keep)) == .signed)
     try await office.list("bob")
@@ -155,7 +155,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func computersFollowSetsOneByOne(_ engine: StorageEngine) async throws {
-    let office = try await SigningOffice(engine)
+    let office = try await SigningFixture(engine)
     let first = try await office.set
     let other = try await TestPhone.administrator(in: office.fixture, "bo", .admin)
     #expect(try await office.operators.signingState().setChanges.count == 1)
@@ -173,7 +173,7 @@ import Testing
   }
 
   @Test func aPutBackDatabaseNeedsOneSignature() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     let head = try #require(try await office.page().head)
@@ -188,7 +188,7 @@ import Testing
 
   /// The database was put back by hand: it has an older list than the computer, of the same epoch.
   @Test func anOlderServiceSaysSoWithoutLines() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     let head = try #require(try await office.page().head)
@@ -197,7 +197,7 @@ import Testing
   }
 
   @Test func aUserWithAPhoneIsListedWithItsKey() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.list("bob")
     let code = try #require(
       try await office.storage.invitation(ofListed: "bob", of: "shop", isFurther: false, at: office.now))
@@ -215,7 +215,7 @@ import Testing
   }
 
   @Test func onlyTheServiceAsksForDocuments() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     try await office.fixture.addUserIfNew("alice")
     let context = SignInContext(host: "users", service: SignedDocument.serviceName)
     let reply = await office.fixture.respond(try office.fixture.startRequest("alice", context: context))
@@ -223,7 +223,7 @@ import Testing
   }
 }
 
-extension SigningOffice {
+extension SigningFixture {
   func computer(inGroup group: String) async throws -> HostCredential {
     let secret = Secret(Base64URL.encode(try #require(Digest.randomBytes(JoinCode.secretLength))))
     let own = Secret(Base64.encode(try #require(Digest.randomBytes(24))))
@@ -233,7 +233,7 @@ extension SigningOffice {
     let ask = ReceivedJoinRequest(
       request: JoinRequest(code: secret, name: "desk-\(group)", secret: own), address: "192.0.2.1")
     guard case .joined(let credential, _, _) = try await storage.join(ask, at: now) else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
     return credential
   }

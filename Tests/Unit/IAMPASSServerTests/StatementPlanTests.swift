@@ -76,7 +76,7 @@ import Testing
 
   /// The planner avoids reading whole tables wherever it can, although these are empty.
   @Test func postgreSQLReadsNoTableThatGrowsAsAWhole() async throws {
-    let room = try await StorageRoom(.postgresql)
+    let room = try await StorageFixture(.postgresql)
     let connection = try PostgreSQLConnection(
       to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
     try connection.run(

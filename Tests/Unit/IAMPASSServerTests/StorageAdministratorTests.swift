@@ -6,7 +6,7 @@ import Testing
 /// The contract of administrators, their browsers and their acts, which each engine keeps.
 @Suite struct StorageAdministratorTests {
   @Test(arguments: StorageEngine.allCases) func rolesAreStoredAndChanged(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.administratorPhone(of: "ada")
     #expect(try await room.storage.addAdministrator("bo", role: .auditor, at: room.now) == .done)
     #expect(try await room.storage.addAdministrator("bo", role: .admin, at: room.now) == .nameTaken)
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func theLastAdminStays(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for name in ["ada", "bo"] { _ = try await room.storage.addAdministrator(name, role: .admin, at: room.now) }
     let wins = try await room.wins { connection, number in
       let name = number % 4 < 2 ? "ada" : "bo"
@@ -48,7 +48,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoeverHasTheApplicationsNameIsNobody(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let former = try await room.storage.createApplication(named: "administrators", matchCodes: .on, at: room.now)
     _ = try await room.storage.addUsers(["ada"], to: former.id)
     #expect(try await room.storage.administrators() == [])
@@ -60,7 +60,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyBrowsersThatUseAnApprovalAtOnceEnters(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let ask = try await room.approvedAsk(of: "ada")
     let now = room.now
     let wins = try await room.wins { connection, number in
@@ -72,7 +72,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases)
   func aVisitEndsWithRoleSessionAndPhone(_ engine: StorageEngine) async throws {
     for end in ["role", "session", "phone", "user"] {
-      let room = try await StorageRoom(engine)
+      let room = try await StorageFixture(engine)
       let ask = try await room.approvedAsk(of: "ada")
       let key = Secret("key")
       let session = try #require(
@@ -90,7 +90,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anApprovalOfSomethingElseOpensNoConsole(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.administratorPhone(of: "alice")
     // The same name, in an application whose computers may say anything.
     let session = try await room.approved(by: room.phone())
@@ -101,7 +101,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func anActIsSignedInTheAudit(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let act = ConsoleAct(administrator: "ada", approval: "5e55", seen: nil)
     try await ConsoleAct.$current.withValue(act) { _ = try await room.addUser("bob") }
     _ = try await room.addUser("carol")
@@ -111,7 +111,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func oneOfManyActsOnOneStateIsDone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let subject = ConsoleSubject.application(room.application.id)
     let seen = SeenState(subject: subject, state: try await room.storage.state(of: subject))
     let wins = try await room.wins { connection, number in

@@ -9,7 +9,7 @@ import Testing
 @Suite struct StorageClockTests {
   private static let hour: Int64 = 3_600
 
-  private struct Office {
+  private struct ClockFixture {
     let fixture: Fixture
     let phone: TestPhone
     var clock: TestClock { fixture.clock }
@@ -37,7 +37,7 @@ import Testing
 
   @Test(arguments: [-hour, hour, 400 * 24 * hour])
   func aStepOfTheClockEndsNothing(_ step: Int64) async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn()
     let open = try await office.fixture.started("alice")
     office.clock.step(seconds: step)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test func aStepBackProlongsNothing() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn(duration: 20)
     let open = try await office.fixture.started("alice")
     office.clock.step(seconds: -Self.hour)
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func aRequestThatIsOverBlocksNobodyAfterAStepBack() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     _ = try await office.fixture.started("alice")
     office.clock.step(seconds: -Self.hour)
     office.clock.advance(seconds: 61)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func aRestartDoesNotForgetAStep() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn()
     office.clock.step(seconds: 13 * Self.hour)
     let restarted = try office.fixture.restarted()
@@ -81,7 +81,7 @@ import Testing
   }
 
   @Test func nothingIsPrunedByAStepForward() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let storage = office.fixture.service.storage
     let link = try await office.fixture.linkCode(for: "alice", lost: true)
     let before = try await storage.auditEntries(after: 0).count
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func peopleAreShownTheClockThatComputersConfirm() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let storage = office.fixture.service.storage
     office.clock.step(seconds: -2 * Self.hour)
     _ = try await office.signedIn()
@@ -162,7 +162,7 @@ import Testing
   // MARK: - Another boot, another machine
 
   @Test func aSessionOutlivesARebootOfTheService() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn()
     try await office.fixture.service.tidy()
     office.clock.reboot(after: Self.hour)
@@ -178,7 +178,7 @@ import Testing
 
   @Test(arguments: [24 * hour, -400 * 24 * hour])
   func aClockThatIsWrongJustAfterAStartEndsAndProlongsNothing(_ error: Int64) async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn()
     let other = try await office.signedIn(duration: 2 * Self.hour, service: "login")
     try await office.fixture.service.tidy()
@@ -200,7 +200,7 @@ import Testing
   }
 
   @Test func twoStartsWithoutARequestBetweenLoseNoTime() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn(duration: 3 * Self.hour)
     try await office.fixture.service.tidy()
     for _ in 0..<2 {
@@ -214,7 +214,7 @@ import Testing
   }
 
   @Test func aDatabaseThatWasMovedGoesOnByItsOwnTime() async throws {
-    let office = try await Office()
+    let office = try await ClockFixture()
     let live = try await office.signedIn()
     let copy = office.fixture.folder + "/copy"
     try await office.fixture.service.storage.copyAll(to: copy)

@@ -10,13 +10,13 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyPhonesThatUseALinkAtOnceIsRegistered(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.addUser()
     let code = try await room.makeLink().code
     let now = room.now
     let wins = try await room.wins { connection, _ in
       let result = try? await connection.register(
-        StorageRoom.newPhone(), by: code, at: now, deciding: StorageRoom.unusedLink)
+        StorageFixture.newPhone(), by: code, at: now, deciding: StorageFixture.unusedLink)
       return (try? result?.get()) != nil
     }
     #expect(wins == 1)
@@ -25,16 +25,16 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRefusedRegistrationLeavesTheLink(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let code = try await room.makeLink(loss: .keepsSessions).code
-    let refused = try await room.storage.register(StorageRoom.newPhone(), by: code, at: room.now) { _ in
+    let refused = try await room.storage.register(StorageFixture.newPhone(), by: code, at: room.now) { _ in
       .failure(.cutOff)
     }
     #expect(throws: Refusal.self) { try refused.get() }
-    await #expect(throws: StorageRoom.Thrown.self) {
-      try await room.storage.register(StorageRoom.newPhone(), by: code, at: room.now) { _ in
-        throw StorageRoom.Thrown()
+    await #expect(throws: StorageFixture.Thrown.self) {
+      try await room.storage.register(StorageFixture.newPhone(), by: code, at: room.now) { _ in
+        throw StorageFixture.Thrown()
       }
     }
     #expect(try await room.storage.link(code)?.link.isUsed == false)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aNewLinkEndsTheOlderOne(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.addUser()
     let older = try await room.makeLink().code
     let newer = try await room.makeLink().code
@@ -54,7 +54,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aLostPhoneIsCutOffWithWhatItEnds(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let kept = try await room.approved(by: phone)
     let ended = try await room.approved(by: phone, host: "web-2")
@@ -71,7 +71,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aPhoneThatWasCutOffChangesNothing(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)
     _ = try await room.makeLink(loss: .keepsSessions)
@@ -79,7 +79,7 @@ import Testing
     let storage = room.storage
     #expect(try await storage.setPresence(.away, of: phone, at: room.now) == nil)
     guard case .cutOff = try await storage.endSessions([session.id], by: phone, at: room.now) else {
-      throw StorageRoom.Thrown()
+      throw StorageFixture.Thrown()
     }
     try await storage.notePageView(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
@@ -98,7 +98,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theNewestLookAtAPageIsKept(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     func lookedAt() async throws -> UnixTime? {
       try await room.storage.phone(phone.id)?.lookedAt
@@ -111,24 +111,24 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aPhoneEndsAllOfTheSessionsOrNone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let eve = try await room.phone(of: "eve")
     let own = try await room.approved(by: phone)
     let other = try await room.approved(by: eve, for: "eve")
     guard case .unknownSession = try await room.storage.endSessions([own.id, other.id], by: phone, at: room.now) else {
-      throw StorageRoom.Thrown()
+      throw StorageFixture.Thrown()
     }
     #expect(try await room.storage.session(own.id)?.lifecycle.isApproved == true)
     guard case .ended(let ended) = try await room.storage.endSessions([own.id], by: phone, at: room.now) else {
-      throw StorageRoom.Thrown()
+      throw StorageFixture.Thrown()
     }
     #expect(ended.map(\.id) == [own.id])
   }
 
   @Test(arguments: StorageEngine.allCases)
   func sessionsMoveWithThePhoneIfTheApplicationLetsThem(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     _ = try await room.approved(by: phone)
     let storage = room.storage
@@ -143,7 +143,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases) func usersAreAddedOnceAndDeletedWithAll(_ engine: StorageEngine) async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)
     let storage = room.storage
@@ -160,7 +160,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyBrowsersThatUseAConsoleLinkAtOnceEnters(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let code = try await room.storage.createConsoleLink(at: room.now)
     let now = room.now
     let wins = try await room.wins { connection, number in
@@ -172,7 +172,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whatWasAskedWithARevokedSecretIsClosed(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let (storage, shop) = (room.storage, room.application.id)
     let own = try await room.started(room.ask())
@@ -182,7 +182,7 @@ import Testing
     let asked = try await room.started(room.ask(by: credential))
     #expect(try await storage.revokeCredential(credential.id, of: shop, at: room.now)?.map(\.id) == [asked.id])
     guard case .not(.credentialRevoked) = try await room.start(room.ask(by: credential)).outcome else {
-      throw StorageRoom.Thrown()
+      throw StorageFixture.Thrown()
     }
     #expect(try await storage.revokeCredential(credential.id, of: "other", at: room.now) == nil)
     #expect(try await storage.renewSecret(of: "other", to: Secret("new"), at: room.now) == nil)
@@ -191,7 +191,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases) func namesOfUsableCredentialsAreUnique(_ engine: StorageEngine) async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let (storage, shop) = (room.storage, room.application.id)
     let first = try await storage.createHostCredential(named: "a", host: "h", of: shop, at: room.now)
     let second = try await storage.createHostCredential(named: "b", host: "h", of: shop, at: room.now)
@@ -207,12 +207,12 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func settingsChangeWhollyOrNotAtAll(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let shop = room.application.id
-    await #expect(throws: StorageRoom.Thrown.self) {
+    await #expect(throws: StorageFixture.Thrown.self) {
       try await room.storage.changeSettings(of: shop) { settings in
         settings.hook = "/bin/true"
-        throw StorageRoom.Thrown()
+        throw StorageFixture.Thrown()
       }
     }
     #expect(try await room.storage.settings(of: shop).hook.isEmpty)
@@ -226,7 +226,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func nothingThatIsStoredIsLeftOutOfTheAudit(_ engine: StorageEngine)
     async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let (storage, shop) = (room.storage, room.application.id)
     let phone = try await room.phone()
     let session = try await room.approved(by: phone)

@@ -13,7 +13,7 @@ import Testing
   // MARK: Nonces
 
   @Test(arguments: StorageEngine.allCases) func aNonceIsSpentOnceForEachOwner(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     #expect(try await room.storage.useNonce(nonce("7", at: room.now), at: room.now))
     #expect(try await !room.storage.useNonce(nonce("7", at: room.now), at: room.now))
     #expect(try await room.storage.useNonce(nonce("8", at: room.now), at: room.now))
@@ -22,7 +22,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyUsesOfANonceAtOnceWins(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let (nonce, now) = (nonce("7", at: room.now), room.now)
     let wins = try await room.wins { connection, _ in (try? await connection.useNonce(nonce, at: now)) == true }
     #expect(wins == 1)
@@ -30,7 +30,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func eachOfManyNoncesAtOnceIsUsedOnce(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let (now, count) = (room.now, 100)
     let nonces = (0..<2 * count).map { nonce(String($0 % count), at: now) }
     let wins = await withTaskGroup(of: Bool.self) { group in
@@ -43,7 +43,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aSessionsNonceIsSpentOnceAndTellsHowItStands(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let session = try await room.approved(by: room.phone())
     let nonces = (0..<5).map { nonce(String($0), owner: "session:" + session.id, at: room.now) }
     let first = try #require(await room.storage.useNonce(nonces[0], telling: session.id, at: room.now))
@@ -65,7 +65,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aForgottenSessionIsNotToldThoughItsKeysAreKnown(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let session = try await room.approved(by: room.phone())
     #expect(try await room.storage.keys(ofSession: session.id)?.token == session.token)
     _ = try await room.storage.logOut(session.id, at: room.now)
@@ -80,7 +80,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aNonceStaysSpentForALaterProcessAndAfterHousekeeping(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let nonce = nonce("7", at: room.now)
     #expect(try await room.storage.useNonce(nonce, at: room.now))
     let later = try room.opened()
@@ -91,7 +91,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func theUseOfACredentialIsNoted(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let made = try await room.storage.createHostCredential(
       named: "a", host: "h", of: room.application.id, at: room.now)
     var nonce = nonce("7", at: room.now)
@@ -106,7 +106,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoSignedIsReadAsItStandsOnceTheNonceIsSpent(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let made = try await room.storage.createHostCredential(
       named: "a", host: "h", of: room.application.id, at: room.now)
     let first = try await room.storage.useNonce(nonce("7", at: room.now), reading: made.id, at: room.now)
@@ -130,14 +130,14 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aStartHasItsFactsAndStoresWhatTheRuleSays(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let session = try await room.started(room.ask())
     let stored = try #require(await room.storage.session(session.id))
     #expect(stored.lifecycle == session.lifecycle)
     #expect(stored.secret == session.secret && stored.token == session.token)
     guard case .not(.openRequest(let open, _)) = try await room.start(room.ask()).outcome else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
     #expect(open.id == session.id)
     #expect(try await room.storage.session(session.id)?.heldBack == 1)
@@ -145,7 +145,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyStartsFromOneSourceAtOnceWins(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let wins = try await room.wins { connection, _ in (try? await room.started(room.ask(), on: connection)) != nil }
     #expect(wins == 1)
@@ -154,7 +154,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRuleThatThrowsLeavesNothingBehind(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let credential = try await room.storage.createHostCredential(
       named: "a", host: "h", of: room.application.id, at: room.now)
@@ -164,14 +164,14 @@ import Testing
     let events = try await room.events()
     let mark = try await room.storage.mark()
     let next = room.ask(by: credential, boot: SignedBoot(id: "second", signedAt: room.now.seconds))
-    await #expect(throws: StorageRoom.Thrown.self) {
-      try await room.storage.start(next, at: room.now) { _ in throw StorageRoom.Thrown() }
+    await #expect(throws: StorageFixture.Thrown.self) {
+      try await room.storage.start(next, at: room.now) { _ in throw StorageFixture.Thrown() }
     }
     // The new boot had ended this session in the same step.
     #expect(try await room.storage.session(earlier.id)?.lifecycle.isApproved == true)
     #expect(try await room.events() == events)
     #expect(try await room.storage.mark() == mark)
-    guard case .isNew(let ended)? = try await room.start(next).boot else { throw StorageRoom.NotStarted() }
+    guard case .isNew(let ended)? = try await room.start(next).boot else { throw StorageFixture.NotStarted() }
     #expect(ended.map(\.id) == [earlier.id])
   }
 
@@ -179,7 +179,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func oneOfManyAnswersAtOnceIsTaken(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.started(room.ask())
     let taken = try await room.wins { connection, number in
@@ -192,7 +192,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theAnswerIsToldWhereTheComputerVerifiesIt(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let challenge = try #require(ApprovalChallenge.draw())
     let session = try await room.started(room.ask(challenge: challenge))
@@ -210,13 +210,13 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRefusedAnswerLeavesNothingBehind(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.started(room.ask())
     let refused = try await room.storage.answer(session.id, by: phone, at: room.now) { _, _ in .failure(.cutOff) }
     #expect(throws: Refusal.self) { try refused.get() }
-    await #expect(throws: StorageRoom.Thrown.self) {
-      try await room.storage.answer(session.id, by: phone, at: room.now) { _, _ in throw StorageRoom.Thrown() }
+    await #expect(throws: StorageFixture.Thrown.self) {
+      try await room.storage.answer(session.id, by: phone, at: room.now) { _, _ in throw StorageFixture.Thrown() }
     }
     #expect(try await room.storage.session(session.id)?.lifecycle == session.lifecycle)
     #expect(try await room.storage.keptAnswers(after: 0, limit: 10).isEmpty)
@@ -224,7 +224,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anAnswerToSomebodyElsesSessionSeesNoSession(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let eve = try await room.phone(of: "eve")
     _ = try await room.phone()
     let session = try await room.started(room.ask())
@@ -235,12 +235,12 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aSourceIsBlockedInTheStepOfTheAnswer(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.started(room.ask())
     _ = try await room.answer(session.id, .notMe, by: phone).get()
     guard case .not(.reason(.sourceBlocked)) = try await room.start(room.ask()).outcome else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
     _ = try await room.started(room.ask(host: "web-2"))
     room.clock.advance(seconds: SourceBlock.lifetime)
@@ -250,7 +250,7 @@ import Testing
   /// PostgreSQL's indices have a bound, and compress what repeats.
   @Test(arguments: StorageEngine.allCases)
   func aLongSourceIsBlockedToo(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     // 3 KB; a context has 8 at most.
     let (service, remote) = (Self.incompressible(length: 500), Self.incompressible(length: 500))
@@ -258,7 +258,7 @@ import Testing
     _ = try await room.answer(session.id, .notMe, by: phone).get()
     let again = room.ask(service: service, remoteHost: remote)
     guard case .not(.reason(.sourceBlocked)) = try await room.start(again).outcome else {
-      throw StorageRoom.NotStarted()
+      throw StorageFixture.NotStarted()
     }
     let other = Self.incompressible(length: 500)
     _ = try await room.started(room.ask(service: service, remoteHost: other))
@@ -266,7 +266,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aUserOfTheLongestIDIsStored(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let name = Self.incompressible(length: 666)
     #expect(User.isFit(name) && !User.isFit(name + "\u{6F22}"))
     _ = try await room.storage.addUsers([name], to: room.application.id)
@@ -282,14 +282,14 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aStepChangesAllOfItsSessionsOrNone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     for host in ["web-1", "web-2", "web-3"] { _ = try await room.started(room.ask(host: host)) }
     let now = room.now
     let second = try #require(await room.storage.requests(for: phone, at: room.now)).unended[1].id
-    await #expect(throws: StorageRoom.Thrown.self) {
+    await #expect(throws: StorageFixture.Thrown.self) {
       try await room.storage.changeUnended(of: phone.user) { session in
-        if session.id == second { throw StorageRoom.Thrown() }
+        if session.id == second { throw StorageFixture.Thrown() }
         session.lifecycle.seen(at: now)
         return true
       }
@@ -300,7 +300,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func onlyWhatAStepSaysItChangedIsStored(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let now = room.now
     let session = try await room.started(room.ask())
@@ -316,7 +316,7 @@ import Testing
   @Test(arguments: StorageEngine.allCases) func timeEndsWhatIsOverdueAndNothingElse(_ engine: StorageEngine)
     async throws
   {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let approved = try await room.approved(by: phone)
     _ = try await room.storage.collect(approved.id, at: room.now)
@@ -329,7 +329,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theMarkGrowsWithWhatHappensToASession(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     var marks = [try await room.storage.mark().counter]
     let session = try await room.approved(by: phone)
@@ -344,7 +344,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func serviceTimeDoesNotFollowTheWallClock(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let before = room.now
     room.clock.step(seconds: -86_400)
     #expect(room.now == before)

@@ -8,7 +8,7 @@ import Testing
 /// The contract of groups, which each engine keeps.
 @Suite struct StorageGroupTests {
   private func list(
-    _ name: String, _ groups: [String]? = nil, in room: StorageRoom, on connection: (any ServiceStorage)? = nil
+    _ name: String, _ groups: [String]? = nil, in room: StorageFixture, on connection: (any ServiceStorage)? = nil
   ) async throws {
     let order = UserListOrder(application: "shop", name: name, groups: groups)
     _ = try await (connection ?? room.storage).listUser(order)
@@ -16,7 +16,7 @@ import Testing
 
   /// Each group with its users, computers and join codes, as `lab 2 0 1`.
   private func groups(
-    after name: String = "", matching text: String = "", in room: StorageRoom,
+    after name: String = "", matching text: String = "", in room: StorageFixture,
     on connection: (any ServiceStorage)? = nil
   ) async throws -> [String] {
     let page = try await (connection ?? room.storage).groups(of: room.application.id, after: name, matching: text)
@@ -24,14 +24,14 @@ import Testing
   }
 
   private func users(
-    of group: String, after name: String = "", in room: StorageRoom, on connection: (any ServiceStorage)? = nil
+    of group: String, after name: String = "", in room: StorageFixture, on connection: (any ServiceStorage)? = nil
   ) async throws -> [String] {
     let found = try await (connection ?? room.storage).group(group, of: room.application.id, usersAfter: name)
     return found?.users.compactMap(\.known.name) ?? []
   }
 
   @Test(arguments: StorageEngine.allCases) func groupsFollowTheListOfUsers(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     try await list("alice", ["lab", "office"], in: room)
     try await list("bob", ["lab", "lab"], in: room)
     try await list("carol", in: room)
@@ -51,7 +51,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoeverIsDeletedInWhateverWayLeavesTheirGroups(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for name in ["alice", "bob"] { try await list(name, ["lab"], in: room) }
     let lab = try await room.storage.group("lab", of: room.application.id, usersAfter: "")
     let alice = try #require(lab?.users.first).id
@@ -63,7 +63,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aGroupIsListedForItsComputersAndCodes(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let other = try await room.storage.createApplication(named: "other", matchCodes: .off, at: room.now)
     let order = JoinOrder(
       application: "shop", secret: Secret("code"), uses: 1, days: 1, isUnattended: true, group: "lab")
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func groupsAndTheirUsersComeInPages(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for number in 100..<220 { try await list("user\(number)", ["all", "g\(number)"], in: room) }
     try await list("Zoe", ["all", "Zoo"], in: room)
     var found: [String] = []
@@ -117,7 +117,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func changesAtOnceAreAllCounted(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let made = try await room.wins { connection, number in
       let order = UserListOrder(application: "shop", name: "user\(number)", groups: ["lab", "g\(number % 2)"])
       return (try? await connection.listUser(order)) != nil
@@ -129,7 +129,7 @@ import Testing
   /// A database from before has the groups as a text of each user.
   @Test(arguments: StorageEngine.allCases)
   func whatWasThereBeforeIsFilledIn(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for number in 100..<160 {
       try await list("user\(number)", number % 2 == 0 ? ["lab", "office"] : ["lab"], in: room)
     }
@@ -149,7 +149,7 @@ import Testing
   }
 
   /// Takes the database back to where it was before groups had tables.
-  private func forget(in room: StorageRoom) async throws {
+  private func forget(in room: StorageFixture) async throws {
     switch room.engine {
     case .sqlite:
       let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")

@@ -10,7 +10,7 @@ import Testing
   }
 
   private func make(
-    _ code: Secret = Secret("code"), uses: Int = 1, days: Int = 1, isUnattended: Bool = true, in room: StorageRoom
+    _ code: Secret = Secret("code"), uses: Int = 1, days: Int = 1, isUnattended: Bool = true, in room: StorageFixture
   ) async throws -> StoredJoinCode {
     try await room.storage.createJoinCode(
       JoinOrder(application: "shop", secret: code, uses: uses, days: days, isUnattended: isUnattended), at: room.now)
@@ -18,7 +18,7 @@ import Testing
 
   /// What becomes of an ask, in a word.
   private func join(
-    _ name: String = "desk-7", _ number: Int = 1, by code: Secret = Secret("code"), in room: StorageRoom,
+    _ name: String = "desk-7", _ number: Int = 1, by code: Secret = Secret("code"), in room: StorageFixture,
     on connection: (any ServiceStorage)? = nil
   ) async throws -> String {
     let request = JoinRequest(code: code, name: name, secret: Self.secret(number))
@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aCodeMakesACredential(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(in: room)
     #expect(try await join(in: room) == "joined")
     let made = try #require(try await room.storage.application(room.application.id, usersAfter: 0)?.credentials.first)
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func theSameAskAgainMakesNoOther(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let code = try await make(in: room)
     #expect(try await join(in: room) == "joined")
     #expect(try await join(in: room) == "joined")
@@ -57,7 +57,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aCodeServesAsOftenAsItSays(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(uses: 2, in: room)
     #expect(try await join("a", 1, in: room) == "joined")
     #expect(try await join("b", 2, in: room) == "joined")
@@ -66,7 +66,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func noMoreComputersJoinAtOnceThanTheCodeSays(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(uses: 3, in: room)
     let wins = try await room.wins { connection, number in
       (try? await join("desk-\(number)", number, in: room, on: connection)) == "joined"
@@ -76,7 +76,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func lateRevokedAndUnknownCodesAreToldApart(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let code = try await make(in: room)
     #expect(try await join(by: Secret("other"), in: room) == "UNKNOWN_JOIN_CODE")
     #expect(try await room.storage.revokeJoinCode(code.id, at: room.now))
@@ -92,7 +92,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func twoComputersOfOneNameAreToldApart(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(uses: 9, in: room)
     _ = try await make(Secret("asking"), uses: 9, isUnattended: false, in: room)
     #expect(try await join(in: room) == "joined")
@@ -108,7 +108,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aHostThatPhonesAreShownDoesNotTakeAnotherName(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(uses: 9, in: room)
     _ = try await make(Secret("asking"), uses: 9, isUnattended: false, in: room)
     _ = try await room.storage.createHostCredential(named: "old", host: "Desk-7", of: "shop", at: room.now)
@@ -125,7 +125,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoWaitsLongerThanTheCodeIsGoodForDoesNotJoin(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(isUnattended: false, in: room)
     #expect(try await join(in: room) == "waiting")
     room.clock.advance(seconds: 86_400)
@@ -138,7 +138,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRefusedComputerUsesTheCodeUp(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(isUnattended: false, in: room)
     #expect(try await join("bad", 1, in: room) == "waiting")
     _ = try await room.storage.decideJoin("bad", isApproved: false, at: room.now)
@@ -148,7 +148,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func anAdministratorDecides(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await make(uses: 9, isUnattended: false, in: room)
     #expect(try await join("good", 1, in: room) == "waiting")
     #expect(try await join("bad", 2, in: room) == "waiting")
@@ -167,7 +167,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoWaitsIsRefusedWithTheCode(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let code = try await make(isUnattended: false, in: room)
     #expect(try await join(in: room) == "waiting")
     _ = try await room.storage.revokeJoinCode(code.id, at: room.now)

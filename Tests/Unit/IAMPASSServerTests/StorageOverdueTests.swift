@@ -10,7 +10,7 @@ import Testing
 @Suite struct StorageOverdueTests {
   @Test(arguments: StorageEngine.allCases)
   func manyEndInPortionsTheLongestOverdueFirst(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     var started: [String] = []
     for number in 1...5 {
@@ -39,7 +39,7 @@ import Testing
   func eachEndsAtItsDeadlineAndNotBefore(
     _ engine: StorageEngine, _ life: (duration: Int64, approves: Bool, collects: Bool, lives: Int64)
   ) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let session = try await room.started(room.ask(duration: life.duration))
     if life.approves { _ = try await room.answer(session.id, .approve, by: phone).get() }
@@ -53,7 +53,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aRowThatCannotBeReadStopsNoOther(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone()
     let bad = try await room.started(room.ask(host: "web-1"))
     room.clock.advance(seconds: 1)
@@ -68,7 +68,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theyAreFoundByTheirIndexAmongMany(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     let live = try await room.approved(by: phone)
     _ = try await room.storage.collect(live.id, at: room.now)
@@ -91,7 +91,7 @@ import Testing
 
   /// SQLite looks for the rows that name a user when the user is deleted.
   @Test func theRowsOfADeletedUserAreFoundByAnIndex() async throws {
-    let room = try await StorageRoom(.sqlite)
+    let room = try await StorageFixture(.sqlite)
     for table in ["session", "phone"] {
       let plan = try await room.plan(ofSQLite: "SELECT 1 FROM \(table) WHERE user = 1")
       #expect(plan.contains("INDEX \(table)_user"), "\(plan)")
@@ -122,7 +122,7 @@ import Testing
   }
 }
 
-extension StorageRoom {
+extension StorageFixture {
   fileprivate func execute(_ sql: StaticString, _ value: String) async throws {
     switch storage {
     case let storage as SQLiteStorage: try await storage.write { try $0.execute(sql, value) }

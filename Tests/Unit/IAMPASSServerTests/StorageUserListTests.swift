@@ -7,12 +7,12 @@ import Testing
 
 /// The contract of users' lists, which each engine keeps.
 @Suite struct StorageUserListTests {
-  private func list(_ name: String, _ groups: [String]? = nil, in room: StorageRoom) async throws -> ListedUser {
+  private func list(_ name: String, _ groups: [String]? = nil, in room: StorageFixture) async throws -> ListedUser {
     try await room.storage.listUser(UserListOrder(application: "shop", name: name, groups: groups))
   }
 
   private func page(
-    since: Int64 = 0, after: String = "", group: String = "", in room: StorageRoom
+    since: Int64 = 0, after: String = "", group: String = "", in room: StorageFixture
   ) async throws -> UserListReply {
     try await room.storage.userListPage(
       UserListQuery(requester: "own", application: room.application.id, group: group, since: since, after: after))
@@ -25,7 +25,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aListedUserHasATokenOfTheService(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     #expect(try await list("alice", in: room).isNew)
     #expect(try await list("alice", in: room).isNew == false)
     let page = try await page(in: room)
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func onlyWhatChangedIsTold(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for name in ["alice", "bob", "carol"] { _ = try await list(name, in: room) }
     let first = try await page(in: room)
     #expect(words(first) == ["+alice", "+bob", "+carol"])
@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoeverIsDeletedInWhateverWayLeavesTheList(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await list("alice", in: room)
     let before = try await page(in: room)
     guard case .listed(_, let token)? = before.changes.first else { return }
@@ -66,7 +66,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aGroupsComputerHasItsUsersAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await list("alice", ["lab"], in: room)
     _ = try await list("bob", ["office", "lab"], in: room)
     _ = try await list("carol", in: room)
@@ -83,7 +83,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func whoeverComesBackHasNoGroupsOfBefore(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await list("alice", ["lab"], in: room)
     try await room.storage.removeListedUser("alice", of: "shop", at: room.now)
     #expect(try await list("alice", in: room).groups.isEmpty)
@@ -95,7 +95,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aGroupsComputerLearnsNoOthersNames(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await list("alice", ["lab"], in: room)
     _ = try await list("bob", ["office", "lab"], in: room)
     _ = try await list("carol", ["office"], in: room)
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func manyUsersComeInPages(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for number in 0..<40 { _ = try await list("user\(number)", in: room) }
     let ask = UserListQuery(requester: "own", application: room.application.id, group: "", since: 0, after: "")
     let rows = (0..<2_000).map {
@@ -134,7 +134,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aGroupsUsersComeInPages(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for (name, groups) in [("alice", ["lab"]), ("bob", []), ("carol", ["lab", "x"]), ("dave", ["lab"])] {
       _ = try await list(name, groups, in: room)
     }
@@ -148,7 +148,7 @@ import Testing
 
   /// Nothing counts the users when a computer asks.
   @Test(arguments: StorageEngine.allCases) func theCountFollowsTheList(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     func count(_ group: String = "") async throws -> Int64 { try await page(group: group, in: room).count }
     #expect(try await count() == 0)
     for name in ["alice", "bob", "carol"] { _ = try await list(name, ["lab"], in: room) }
@@ -170,7 +170,7 @@ import Testing
 
   /// A database from before has no counts.
   @Test(arguments: StorageEngine.allCases) func whatIsThereIsCounted(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for name in ["alice", "bob", "carol"] { _ = try await list(name, in: room) }
     try await room.storage.removeListedUser("bob", of: "shop", at: room.now)
     try await forgetCounts(in: room)
@@ -186,7 +186,7 @@ import Testing
   }
 
   /// Takes the database back to where it was before lists had counts.
-  private func forgetCounts(in room: StorageRoom) async throws {
+  private func forgetCounts(in room: StorageFixture) async throws {
     switch room.engine {
     case .sqlite:
       let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")
@@ -217,12 +217,12 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func aLinkIsForTheListedUsersPhone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await list("alice", in: room)
     let code = try #require(
       try await room.storage.invitation(ofListed: "alice", of: "shop", isFurther: false, at: room.now))
     _ = try await room.storage.register(
-      try StorageRoom.newPhone(), by: code, at: room.now, deciding: StorageRoom.unusedLink
+      try StorageFixture.newPhone(), by: code, at: room.now, deciding: StorageFixture.unusedLink
     ).get()
     #expect(try await room.storage.invitation(ofListed: "alice", of: "shop", isFurther: false, at: room.now) == nil)
     func further() async throws -> Secret? {
@@ -235,7 +235,7 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases) func badNamesAreRefused(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     for name in ["", "root", "-a", "a b", "a:b", "a/b", "ä", String(repeating: "a", count: 65)] {
       await #expect(throws: UserListRefusal.nameNotFit) { try await list(name, in: room) }
     }

@@ -11,7 +11,7 @@ import Testing
   /// Touched, verified, and it may be synced.
   private static let synced = TestAuthenticator.Wrong(flags: 0x0D)
 
-  private struct Scene {
+  private struct PasskeyFixture {
     let fixture: Fixture
     let authenticator: TestAuthenticator
     let key: DeviceKey
@@ -65,7 +65,7 @@ import Testing
   }
 
   @Test func syncedPasskeysAreAcceptedByDefault() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     let phone = try await scene.phone(Self.synced)
     let session = try await scene.fixture.started("alice")
     #expect(try await scene.approve(on: phone, Self.synced).status == 200)
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func oneIsNotRegisteredWhereTheyAreRefusedAndTheLinkStays() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     try await scene.accept(false)
     let code = try await scene.fixture.linkCode(for: "alice")
     let refused = try await scene.register(by: code, Self.synced)
@@ -87,7 +87,7 @@ import Testing
   }
 
   @Test func aKeyThatStaysOnThePhoneIsAcceptedEverywhere() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     try await scene.accept(false)
     let phone = try await scene.phone(.init())
     let session = try await scene.fixture.started("alice")
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func oneThatIsRegisteredApprovesNothingOnceTheyAreRefused() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     let phone = try await scene.phone(Self.synced)
     try await scene.accept(false)
     let session = try await scene.fixture.started("alice")
@@ -111,7 +111,7 @@ import Testing
 
   /// Otherwise the user would need a link, although the phone has another key.
   @Test func oneMayBeReplacedByAKeyThatStays() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     let phone = try await scene.phone(Self.synced)
     try await scene.accept(false)
     let next = try TestAuthenticator(id: [9])
@@ -123,7 +123,7 @@ import Testing
   /// Whether a key may be synced never changes (Web Authentication, level 3, §7.2).
   @Test(arguments: [TestAuthenticator.Wrong(), SyncedPasskeyTests.synced])
   func aKeyWhoseWordChangesApprovesNothing(_ first: TestAuthenticator.Wrong) async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     let phone = try await scene.phone(first)
     _ = try await scene.fixture.started("alice")
     let other = first.flags == 0x05 ? Self.synced : TestAuthenticator.Wrong()
@@ -133,7 +133,7 @@ import Testing
 
   /// A credential of an older version, of which nothing is known.
   @Test func theWordOfTheFirstApprovalIsKept() async throws {
-    let scene = try await Scene()
+    let scene = try await PasskeyFixture()
     let phone = try await scene.phone(Self.synced)
     try await scene.fixture.service.storage.write {
       try $0.execute(sql: "UPDATE phone_credential SET backup_of = NULL, backup_eligible = NULL")
@@ -148,7 +148,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theChoiceIsStoredAndAudited(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let storage = room.storage
     let operators = try #require(storage as? any OperatorStore)
     #expect(try await storage.settings(of: room.application.id).acceptsSyncedPasskeys)
@@ -165,7 +165,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func thePhonesWordIsStoredWithItsCredential(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     for isEligible in [true, false] {
       let credential = VerifiedCredential(id: "c", publicKey: "k", counter: 1, isBackupEligible: isEligible)
@@ -180,7 +180,7 @@ import Testing
   }
 }
 
-extension StorageRoom {
+extension StorageFixture {
   fileprivate func credential(of phone: ActingPhone) async throws -> VerifiedCredential? {
     try await storage.user("alice", of: application.id)?.phones.first { $0.phone.id == phone.id }?.credential
   }

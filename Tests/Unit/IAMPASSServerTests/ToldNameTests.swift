@@ -9,7 +9,7 @@ import Testing
 
   private func name(_ text: String, of user: String = token) -> AddUsersRequest.Name { .init(user: user, text: text) }
 
-  private func known(in room: StorageRoom) async throws -> KnownUser? {
+  private func known(in room: StorageFixture) async throws -> KnownUser? {
     let user = try await room.storage.user(Self.token, of: room.application.id)?.user
     guard let user else { return nil }
     return try await room.storage.user(user.id, of: room.application.id)?.user.known
@@ -19,7 +19,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aNameStaysUntilAnotherOneIsToldOrTheUserGoes(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     func add(_ names: [AddUsersRequest.Name]) async throws -> String? {
       _ = try await room.storage.addUsers([Self.token], called: names, to: room.application.id)
       return try await known(in: room)?.name
@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func aNameIsOfOneApplicationsUserAlone(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let other = try await room.storage.createApplication(named: "other", matchCodes: .off, at: room.now)
     _ = try await room.storage.addUsers([Self.token, "f" + Self.token], to: other.id)
     _ = try await room.storage.addUsers(
@@ -49,7 +49,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theListsNameComesFirstAndThePhonesLast(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.phone(of: Self.token)
     #expect(try await known(in: room)?.name == "Alice")
     _ = try await room.storage.addUsers([Self.token], called: [name("asmith")], to: room.application.id)
@@ -60,7 +60,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theListAndTheAuditAreSearchedByTheName(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let other = "f" + Self.token
     _ = try await room.storage.addUsers(
       [Self.token, other], called: [name("asmith"), name("zoe", of: other)], to: room.application.id)
@@ -75,7 +75,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func theLinesOfTheAuditHaveTheNameWhileTheUserIsThere(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     func line() async throws -> AuditEntry {
       let all = try await room.storage.auditEntries(after: 0, limit: 100)
       let newest = try await room.storage.newestAuditEntries(before: nil, limit: 100)

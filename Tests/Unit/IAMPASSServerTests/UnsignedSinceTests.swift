@@ -8,17 +8,17 @@ import Testing
 /// Since when something is not signed, where the audit alone does not tell.
 @Suite struct UnsignedSinceTests {
   /// As the storage has it, without what the service remembers.
-  private func state(_ office: SigningOffice) async throws -> SigningState {
+  private func state(_ office: SigningFixture) async throws -> SigningState {
     try await office.operators.signingState()
   }
 
-  private func since(_ office: SigningOffice) async throws -> UnixTime? {
+  private func since(_ office: SigningFixture) async throws -> UnixTime? {
     try await state(office).lists.first { $0.application == office.application }?.unsignedSince
   }
 
   /// A service whose list has bob, and is signed; a minute later.
-  private func signed(_ engine: StorageEngine = .sqlite) async throws -> SigningOffice {
-    let office = try await SigningOffice(engine)
+  private func signed(_ engine: StorageEngine = .sqlite) async throws -> SigningFixture {
+    let office = try await SigningFixture(engine)
     try await office.list("bob")
     #expect(try await office.sign() == .signed)
     office.fixture.clock.advance(seconds: 60)
@@ -70,7 +70,7 @@ import Testing
 
   /// A misspelt one would be found a minute later, and never be the first change.
   @Test func theDatabaseNotesEachEvent() async throws {
-    let office = try await SigningOffice()
+    let office = try await SigningFixture()
     let triggers = try await office.fixture.service.storage.read {
       try String.fetchAll($0, sql: "SELECT sql FROM sqlite_master WHERE type = 'trigger'").joined()
     }

@@ -12,7 +12,7 @@ import Testing
   ]
 
   @Test(arguments: StorageEngine.allCases) func eachIsAddedByItsOwnBytes(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     _ = try await room.storage.addUsers(["5", "\u{E9}"], to: room.application.id)
     let other = try await room.storage.createApplication(named: "other", matchCodes: .off, at: room.now)
     _ = try await room.storage.addUsers(["a"], to: other.id)
@@ -43,7 +43,7 @@ import Testing
 
   @Test(arguments: StorageEngine.allCases)
   func manyAreDeletedWithAllThatIsTheirsAndNothingElse(_ engine: StorageEngine) async throws {
-    let room = try await StorageRoom(engine)
+    let room = try await StorageFixture(engine)
     let names = ["a", "b", "c"]
     var phones: [String: ActingPhone] = [:]
     var sessions: [String: [String]] = [:]

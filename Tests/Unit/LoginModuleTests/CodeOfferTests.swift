@@ -45,8 +45,8 @@ struct CodeOfferTests {
 
   init() throws { drawer = try CodeDrawer() }
 
-  private func scene(_ steps: [Step] = [.failure(.connectionRefused)], answers: [String?]) throws -> Scene {
-    var scene = try Scene(steps, answers: answers)
+  private func scene(_ steps: [Step] = [.failure(.connectionRefused)], answers: [String?]) throws -> SignInFixture {
+    var scene = try SignInFixture(steps, answers: answers)
     scene.offline = OfflineWays(codes: drawer, limit: scene.limit)
     return scene
   }
@@ -66,7 +66,7 @@ struct CodeOfferTests {
   }
 
   @Test func withoutThisWayNothingIsOffered() throws {
-    let scene = try Scene([.failure(.connectionRefused)])
+    let scene = try SignInFixture([.failure(.connectionRefused)])
     guard case .unavailable = try scene.refusal() else {
       Issue.record("not unavailable")
       return
@@ -173,7 +173,7 @@ struct CodeOfferTests {
   @Test func pastTheLimitNoCodeIsLookedAt() throws {
     let full = ScriptedLimit()
     full.refusal = .tooMany(secondsLeft: 1)
-    var scene = try Scene([.failure(.connectionRefused)], answers: [drawer.texts[0]])
+    var scene = try SignInFixture([.failure(.connectionRefused)], answers: [drawer.texts[0]])
     scene.offline = OfflineWays(codes: drawer, limit: full)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {
       Issue.record("taken")
@@ -203,8 +203,8 @@ struct CodeOfferTests {
 
   @Test func aFaultOfTheCodesIsSaid() throws {
     let copy = RecoveryCodes(state: drawer.state, computer: "a copy")
-    var scene = try Scene([.failure(.connectionRefused)], answers: [drawer.texts[0]])
-    scene.offline = OfflineWays(codes: FaultyDesk(codes: copy, user: drawer.alice), limit: scene.limit)
+    var scene = try SignInFixture([.failure(.connectionRefused)], answers: [drawer.texts[0]])
+    scene.offline = OfflineWays(codes: FaultyCodes(codes: copy, user: drawer.alice), limit: scene.limit)
     let refusal = try #require(try scene.refusal())
     guard case .offered(.broken(.notThisComputers), _) = refusal else {
       Issue.record("another ending")
@@ -225,8 +225,8 @@ struct CodeOfferTests {
 
   // MARK: ssh
 
-  private func remoteScene(_ user: String, _ steps: [Step], answers: [String?]) throws -> Scene {
-    var scene = try Scene(steps, user: user, answers: answers)
+  private func remoteFixture(_ user: String, _ steps: [Step], answers: [String?]) throws -> SignInFixture {
+    var scene = try SignInFixture(steps, user: user, answers: answers)
     scene.request = LoginRequest(
       user: try #require(UnixUsername(validating: user)), service: "sshd", tty: "ssh", remoteHost: "192.0.2.1",
       callingUID: 0)
@@ -238,7 +238,7 @@ struct CodeOfferTests {
   @Test(arguments: ["alice", "nobody-here"])
   func sshOffersTheSameToEverybody(_ user: String) throws {
     let wrong = (0..<5).map { "00000-0000\($0)" }
-    let scene = try remoteScene(user, [.failure(.connectionRefused)], answers: [""] + wrong)
+    let scene = try remoteFixture(user, [.failure(.connectionRefused)], answers: [""] + wrong)
     guard case .offered(.wrongCodes(nil), .unavailable) = try scene.refusal() else {
       Issue.record("another ending")
       return
@@ -250,7 +250,7 @@ struct CodeOfferTests {
   }
 
   @Test func aUserWithoutTokenIsNotSignedInByACode() throws {
-    var scene = try remoteScene("alice", [.failure(.connectionRefused)], answers: ["", drawer.texts[0], ""])
+    var scene = try remoteFixture("alice", [.failure(.connectionRefused)], answers: ["", drawer.texts[0], ""])
     scene.tokens = ScriptedTokens(tokens: [:])
     guard case .offered(.nothingTyped, .unavailable) = try scene.refusal() else {
       Issue.record("another ending")
@@ -261,7 +261,7 @@ struct CodeOfferTests {
   @Test func anOpenOutageOpensForNobodyWhoCannotBeLookedUp() throws {
     let open = PAMAnswer(isSSH: true, failsOpen: true, passwordFollows: true)
     for answers in [["", ""], ["", drawer.texts[0], ""]] {
-      var scene = try remoteScene("alice", [.failure(.connectionRefused)], answers: answers)
+      var scene = try remoteFixture("alice", [.failure(.connectionRefused)], answers: answers)
       scene.tokens.refusal = .lookupFailed(.system(ETIMEDOUT))
       let refusal = try #require(try scene.refusal())
       #expect(open.code(for: refusal) == PAM_AUTHINFO_UNAVAIL)
@@ -273,7 +273,7 @@ struct CodeOfferTests {
     let open = PAMAnswer(isSSH: true, failsOpen: true, passwordFollows: true)
     var messages: [String?] = []
     for (user, code) in [("alice", PAM_IGNORE), ("nobody-here", PAM_AUTHINFO_UNAVAIL)] {
-      let scene = try remoteScene(user, [.failure(.connectionRefused)], answers: ["", ""])
+      let scene = try remoteFixture(user, [.failure(.connectionRefused)], answers: ["", ""])
       let refusal = try #require(try scene.refusal())
       #expect(open.code(for: refusal) == code && open.laterCode(for: refusal) == code)
       messages.append(open.message(for: refusal))
@@ -283,21 +283,21 @@ struct CodeOfferTests {
 
   @Test(arguments: ["alice", "nobody-here"])
   func anOutageIsWaitedForEquallyLong(_ user: String) throws {
-    var scene = try remoteScene(user, [.failure(.connectTimedOut)], answers: ["", ""])
+    var scene = try remoteFixture(user, [.failure(.connectTimedOut)], answers: ["", ""])
     scene.policy.timeout = 5
     _ = try scene.refusal()
     #expect(scene.transport.deadlines == [MonotonicInstant(nanoseconds: 6_500_000_000)])
   }
 
   @Test func aServiceThatAnswersOffersStrangersNothing() throws {
-    let scene = try remoteScene("nobody-here", [.reached], answers: [""])
+    let scene = try remoteFixture("nobody-here", [.reached], answers: [""])
     #expect(try scene.refusal() == .noToken)
     #expect(scene.limit.count == 0)
   }
 }
 
 /// A desk over other codes.
-private struct FaultyDesk: RecoveryCodeVerifier {
+private struct FaultyCodes: RecoveryCodeVerifier {
   let codes: RecoveryCodes
   let user: SystemUser
 

@@ -10,7 +10,7 @@ import WorkerLink
 @testable import LoginModule
 
 /// One attempt over scripts. The usual case is a user's sudo for themselves.
-struct Scene {
+struct SignInFixture {
   let clock = ScriptedClock()
   let transport: ScriptedTransport
   let terminal: ScriptedTerminal
@@ -97,7 +97,7 @@ struct Scene {
   private func status(_ word: String) -> Step { .status(200, ScriptedTransport.word(word)) }
 
   @Test func approvesWhenTheStatusIsActive() throws {
-    let scene = try Scene([started, status("pending"), status("identifying"), status("active")])
+    let scene = try SignInFixture([started, status("pending"), status("identifying"), status("active")])
     #expect(try scene.isApproved())
     #expect(scene.terminal.shown == ["Approve the sign-in on your phone", "Your phone has the request: answer there"])
     #expect(scene.limit.count == 0)
@@ -105,13 +105,13 @@ struct Scene {
 
   @Test func neverApprovesFromTheStartReplyAlone() throws {
     let body = ScriptedTransport.started.replacing("pending", with: "active")
-    #expect(try Scene([.start(202, body), status("cancelled"), .logout]).refusal() == .denied)
+    #expect(try SignInFixture([.start(202, body), status("cancelled"), .logout]).refusal() == .denied)
   }
 
   /// The user is not told that somebody denied it.
   @Test func wrongDigitsAreADenialThatSaysSo() throws {
     let ended = StatusReply(status: .cancelled, authenticated: false, reason: "WRONG_CODE").encoded()
-    let scene = try Scene([started, .status(200, String(decoding: ended, as: UTF8.self)), .logout])
+    let scene = try SignInFixture([started, .status(200, String(decoding: ended, as: UTF8.self)), .logout])
     let refusal = try scene.refusal()
     #expect(refusal == .wrongDigits)
     #expect(refusal?.message(passwordFollows: true) == "IAMPASS: wrong digits were typed on your phone; try again")
@@ -130,7 +130,7 @@ struct Scene {
   }
 
   @Test func deniesOnCancelledAndSaysSoToTheService() throws {
-    let scene = try Scene([started, status("cancelled"), .logout])
+    let scene = try SignInFixture([started, status("cancelled"), .logout])
     #expect(try scene.refusal() == .denied)
     #expect(scene.limit.count == 1)
   }
@@ -142,7 +142,7 @@ struct Scene {
     ] as [(String, RequestEnd)])
   func refusesEveryOtherEndAndUnknownWord(_ word: String, _ end: RequestEnd) throws {
     let expected = Refusal.endedWhileWaiting(end, reason: nil)
-    #expect(try Scene([started, status(word), .logout]).refusal() == expected)
+    #expect(try SignInFixture([started, status(word), .logout]).refusal() == expected)
   }
 
   @Test(arguments: [
@@ -150,7 +150,7 @@ struct Scene {
     #"{"session_status":"active"} x"#, #"{"session_status":["active"]}"#, "", "<html>",
   ])
   func refusesAReplyThatOnlyLooksActive(_ body: String) throws {
-    guard case .unavailable = try Scene([started, .status(200, body), .logout]).refusal() else {
+    guard case .unavailable = try SignInFixture([started, .status(200, body), .logout]).refusal() else {
       Issue.record("not refused as unavailable")
       return
     }
@@ -158,17 +158,17 @@ struct Scene {
 
   @Test(arguments: [201, 202, 204, 206])
   func refusesActiveWithAnotherStatusThan200(_ code: Int) throws {
-    let scene = try Scene([started, .status(code, ScriptedTransport.word("active")), .logout])
+    let scene = try SignInFixture([started, .status(code, ScriptedTransport.word("active")), .logout])
     #expect(try scene.refusal() == .unavailable(.unexpectedStatus(code)))
   }
 
   @Test func refusesAnApprovalAfterItsOwnTime() throws {
     let late = Step.heldStatus(milliseconds: 30_001, ScriptedTransport.word("active"))
-    #expect(try Scene([started, late, .logout]).refusal() == .notAnswered)
+    #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
   }
 
   @Test func endsAtItsTimeoutAndCancels() throws {
-    var scene = try Scene([started, status("pending"), status("pending"), status("pending"), .logout])
+    var scene = try SignInFixture([started, status("pending"), status("pending"), status("pending"), .logout])
     scene.policy.timeout = 2
     #expect(try scene.refusal() == .notAnswered)
     #expect(scene.clock.now() == MonotonicInstant(nanoseconds: 2_000_000_000))
@@ -177,18 +177,20 @@ struct Scene {
   @Test func asksAgainAtOnceWhereTheServiceHolds() throws {
     let held = Step.heldStatus(milliseconds: 10_000, ScriptedTransport.word("pending"))
     let active = Step.heldStatus(milliseconds: 1, ScriptedTransport.word("active"))
-    #expect(try Scene([started, held, held, active]).isApproved())
+    #expect(try SignInFixture([started, held, held, active]).isApproved())
   }
 
   @Test func asksNoFasterWhereTheServiceOnlySaysThatItHolds() throws {
     let hasty = Step.heldStatus(milliseconds: 0, ScriptedTransport.word("pending"))
-    var scene = try Scene([started] + [Step](repeating: hasty, count: 4) + [.logout])
+    var scene = try SignInFixture([started] + [Step](repeating: hasty, count: 4) + [.logout])
     scene.policy.timeout = 8
     #expect(try scene.refusal() == .notAnswered)
   }
 
   @Test func waitsThroughAFaultThatPasses() throws {
-    let scene = try Scene([started, .status(503, ""), .failure(.connectionLost), .status(429, ""), status("active")])
+    let scene = try SignInFixture([
+      started, .status(503, ""), .failure(.connectionLost), .status(429, ""), status("active"),
+    ])
     #expect(try scene.isApproved())
     #expect(scene.terminal.shown.last == "waiting for the server…")
     #expect(scene.clock.now() >= MonotonicInstant(nanoseconds: 3_000_000_000))
@@ -198,27 +200,27 @@ struct Scene {
     (401, ServiceError.notAccepted(status: 401)), (404, .notFound), (302, .redirected(status: 302)),
   ])
   func doesNotAskAgainWhereThatCannotHelp(_ code: Int, _ error: ServiceError) throws {
-    #expect(try Scene([started, .status(code, ""), .logout]).refusal() == .unavailable(error))
+    #expect(try SignInFixture([started, .status(code, ""), .logout]).refusal() == .unavailable(error))
   }
 
   @Test func cancelsWhenInterrupted() throws {
-    let scene = try Scene([started, status("pending"), .logout])
+    let scene = try SignInFixture([started, status("pending"), .logout])
     scene.clock.interruptedPause = 1
     #expect(try scene.refusal() == .interrupted)
   }
 
   @Test func cancelsWhenTheTerminalIsGone() throws {
-    let scene = try Scene([started, .logout])
+    let scene = try SignInFixture([started, .logout])
     scene.terminal.isGone = true
     #expect(try scene.refusal() == .abandoned)
   }
 
   @Test func sendsNothingForAUserWithoutToken() throws {
-    #expect(try Scene([], user: "bob").refusal() == .noToken)
+    #expect(try SignInFixture([], user: "bob").refusal() == .noToken)
   }
 
   @Test func sendsNothingForAUserWhoCannotBeLookedUp() throws {
-    var scene = try Scene([])
+    var scene = try SignInFixture([])
     for refusal in [Refusal.lookupFailed(.system(EMFILE)), .notInSystem(scene.request.user)] {
       scene.tokens.refusal = refusal
       #expect(try scene.refusal() == refusal)
@@ -226,20 +228,20 @@ struct Scene {
   }
 
   @Test func sendsNothingPastTheLimit() throws {
-    let scene = try Scene([])
+    let scene = try SignInFixture([])
     scene.limit.refusal = .tooMany(secondsLeft: 61)
     #expect(try scene.refusal() == .tooManyRequests(secondsLeft: 61))
   }
 
   @Test func aCommandThatCannotBeReadIsNotAskedWithout() throws {
-    var scene = try Scene([])
+    var scene = try SignInFixture([])
     scene.policy.sendsContext = true
     scene.policy.sendsCommand = true
     #expect(try scene.refusal() == .commandNotRead)
   }
 
   @Test func aLongCommandIsNotAskedForWhereItIsRefused() throws {
-    var scene = try Scene([])
+    var scene = try SignInFixture([])
     scene.policy.sendsContext = true
     scene.policy.sendsCommand = true
     scene.policy.refusesLongCommands = true
@@ -248,7 +250,7 @@ struct Scene {
   }
 
   @Test func aLongCommandGoesOutByItsEnds() throws {
-    var scene = try Scene([started, status("active")])
+    var scene = try SignInFixture([started, status("active")])
     scene.policy.sendsContext = true
     scene.policy.sendsCommand = true
     scene.request.command = String(repeating: "x", count: 1_001)
@@ -259,30 +261,30 @@ struct Scene {
 
   @Test func saysThatNoPhoneIsRegistered() throws {
     let body = #"{"authentication_status":{"authenticated":false,"reason":"NO_MOBILE_DEVICE"}}"#
-    #expect(try Scene([.start(200, body)]).refusal() == .noPhone)
+    #expect(try SignInFixture([.start(200, body)]).refusal() == .noPhone)
   }
 
   @Test(arguments: [(TransportError.Code.connectionRefused, 0), (.connectionLost, 1)])
   func countsARequestThatMayHaveArrived(_ code: TransportError.Code, _ count: Int) throws {
-    let scene = try Scene([.failure(code)])
+    let scene = try SignInFixture([.failure(code)])
     #expect(try scene.refusal() == .unavailable(.transport(TransportError(code))))
     #expect(scene.limit.count == count)
   }
 
   @Test func refusesAForeignStatusAddress() throws {
     let body = ScriptedTransport.started.replacing("https://iam.example/s/1", with: "https://iam.example.evil/s/1")
-    #expect(try Scene([.start(202, body)]).refusal() == .unavailable(.foreignAddress))
+    #expect(try SignInFixture([.start(202, body)]).refusal() == .unavailable(.foreignAddress))
   }
 
   @Test func refusesASessionThatMustBeWatchedAndCannotBeRecorded() throws {
-    var scene = try Scene([started, status("active"), .logout])
+    var scene = try SignInFixture([started, status("active"), .logout])
     scene.recorder.error = .notARecord
     scene.policy.mustWatch = true
     #expect(try scene.refusal() == .recordNotKept(.notARecord))
   }
 
   @Test func ringsNobodyForASessionThatCouldHaveNoRecord() throws {
-    var scene = try Scene([])
+    var scene = try SignInFixture([])
     scene.recorder.early = .unknownProcess
     scene.policy.mustWatch = true
     #expect(try scene.refusal() == .notRecordable(.unknownProcess))
@@ -290,7 +292,7 @@ struct Scene {
   }
 
   @Test func approvesSudoWithoutARecord() throws {
-    var scene = try Scene([started, status("active")])
+    var scene = try SignInFixture([started, status("active")])
     scene.recorder.early = .unknownProcess
     scene.recorder.error = .notARecord
     #expect(try scene.isApproved())

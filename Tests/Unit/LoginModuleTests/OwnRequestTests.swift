@@ -16,7 +16,7 @@ import WorkerLink
   ]
 
   @Test func waitsForTheFirstOnesEnd() throws {
-    let scene = try Scene([busy, busy, busy] + approving)
+    let scene = try SignInFixture([busy, busy, busy] + approving)
     #expect(try scene.isApproved())
     #expect(
       scene.terminal.shown == [
@@ -28,7 +28,7 @@ import WorkerLink
   }
 
   @Test func waitsNoLongerThanItsOwnTime() throws {
-    var scene = try Scene([ScriptedTransport.Step](repeating: busy, count: 7))
+    var scene = try SignInFixture([ScriptedTransport.Step](repeating: busy, count: 7))
     scene.policy.timeout = 10
     #expect(try scene.refusal() == .notStarted(reason: "REQUEST_PENDING"))
     #expect(scene.clock.now() < MonotonicInstant(nanoseconds: 10_000_000_000))
@@ -37,7 +37,7 @@ import WorkerLink
 
   @Test func theTimeOfBothIsOne() throws {
     let pending = ScriptedTransport.Step.heldStatus(milliseconds: 2_000, ScriptedTransport.word("pending"))
-    var scene = try Scene(
+    var scene = try SignInFixture(
       [busy, busy, busy, .start(202, ScriptedTransport.started), pending, pending, pending, pending, .logout])
     scene.policy.timeout = 10
     #expect(try scene.refusal() == .notAnswered)
@@ -45,7 +45,7 @@ import WorkerLink
   }
 
   @Test func isInterruptedWhileItWaits() throws {
-    let scene = try Scene([busy, busy])
+    let scene = try SignInFixture([busy, busy])
     scene.clock.interruptedPause = 2
     #expect(try scene.refusal() == .interrupted)
     // The phone did not ring for it.
@@ -53,7 +53,7 @@ import WorkerLink
   }
 
   @Test func anSSHConnectionWaitsItsTurn() throws {
-    var scene = try Scene([busy, busy] + approving)
+    var scene = try SignInFixture([busy, busy] + approving)
     scene.request.service = "sshd"
     scene.request.remoteUser = nil
     scene.request.remoteHost = "192.0.2.1"
@@ -66,7 +66,7 @@ import WorkerLink
   /// A stranger's request must not ring as soon as the phone is free again.
   @Test(arguments: ["tty", "remoteUser", "remoteHost"])
   func nobodyElsesRequestWaits(_ missing: String) throws {
-    var scene = try Scene([busy])
+    var scene = try SignInFixture([busy])
     scene.policy.prompt = .push
     switch missing {
     case "tty": scene.request.tty = nil

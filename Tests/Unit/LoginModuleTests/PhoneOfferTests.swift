@@ -9,7 +9,7 @@ import Testing
 @testable import LoginModule
 
 /// A phone whose digits are never right. It says what a test wants of each try.
-private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
+private final class ScriptedOfflinePhone: OfflineApprovalVerifier {
   var verdict = DigitsVerdict.wrong
   var questionError: OfflineError?
   var takeError: OfflineError?
@@ -40,11 +40,11 @@ private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
 /// What is offered if the service cannot be reached, and a phone could approve without it.
 @Suite struct PhoneOfferTests {
   typealias Step = ScriptedTransport.Step
-  private let desk = ScriptedPhoneDesk()
+  private let desk = ScriptedOfflinePhone()
   private let offer = "Server not reachable. Digits on your phone, or password: "
 
-  private func scene(_ steps: [Step] = [.failure(.connectionRefused)], answers: [String?]) throws -> Scene {
-    var scene = try Scene(steps, answers: answers)
+  private func scene(_ steps: [Step] = [.failure(.connectionRefused)], answers: [String?]) throws -> SignInFixture {
+    var scene = try SignInFixture(steps, answers: answers)
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit)
     return scene
   }
@@ -91,7 +91,7 @@ private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
   @Test func pastTheLimitNoDigitsAreLookedAt() throws {
     let full = ScriptedLimit()
     full.refusal = .tooMany(secondsLeft: 1)
-    var scene = try Scene([.failure(.connectionRefused)], answers: ["12345678"])
+    var scene = try SignInFixture([.failure(.connectionRefused)], answers: ["12345678"])
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: full)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {
       Issue.record("taken")
@@ -102,12 +102,12 @@ private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
 
   @Test func digitsFromAllHostsAreCountedTogether() throws {
     let remote = ScriptedLimit()
-    var scene = try Scene([.failure(.connectionRefused)], answers: ["12345678", "12345679", ""])
+    var scene = try SignInFixture([.failure(.connectionRefused)], answers: ["12345678", "12345679", ""])
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit, remoteDigits: remote)
     _ = try scene.refusal()
     #expect(remote.count == 2 && scene.limit.count == 2)
     remote.refusal = .tooMany(secondsLeft: 1)
-    scene = try Scene([.failure(.connectionRefused)], answers: ["12345678"])
+    scene = try SignInFixture([.failure(.connectionRefused)], answers: ["12345678"])
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit, remoteDigits: remote)
     guard case .offered(.tooManyTries, _) = try scene.refusal() else {
       Issue.record("taken")
@@ -130,7 +130,7 @@ private final class ScriptedPhoneDesk: OfflineApprovalVerifier {
   @Test(arguments: [("alice", PAM_IGNORE), ("nobody-here", PAM_AUTHINFO_UNAVAIL)])
   func anOutageWithoutAnOfferOpensOnlyForUsersWithAToken(_ user: String, _ code: Int32) throws {
     desk.hasPhone = false
-    var scene = try Scene([.failure(.connectionRefused)], user: user, answers: [""])
+    var scene = try SignInFixture([.failure(.connectionRefused)], user: user, answers: [""])
     scene.request.service = "sshd"
     scene.request.remoteUser = nil
     scene.offline = OfflineWays(codes: nil, phone: desk, limit: scene.limit)

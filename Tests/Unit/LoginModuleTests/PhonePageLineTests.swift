@@ -6,10 +6,10 @@ import Testing
 
 /// If the user must open the phone's page by hand, the terminal shows its address.
 @Suite struct PhonePageLineTests {
-  private func scene(page: String, code: String? = nil, answers: [String?] = []) throws -> Scene {
+  private func scene(page: String, code: String? = nil, answers: [String?] = []) throws -> SignInFixture {
     let more = #""phone_page":\#(page),"# + (code.map { #""match_code":"\#($0)","# } ?? "")
     let body = ScriptedTransport.started.replacing(#""session_token""#, with: more + #""session_token""#)
-    return try Scene([.start(202, body), .status(200, ScriptedTransport.word("active"))], answers: answers)
+    return try SignInFixture([.start(202, body), .status(200, ScriptedTransport.word("active"))], answers: answers)
   }
 
   @Test func theLineNamesThePage() throws {
@@ -27,7 +27,7 @@ import Testing
   /// GNOME's greeter shows the last line alone.
   @Test func theCodeStandsInEachLaterLine() throws {
     let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
-    let scene = try Scene([
+    let scene = try SignInFixture([
       .start(202, body), .status(200, ScriptedTransport.word("identifying")), .status(503, ""),
       .status(200, ScriptedTransport.word("active")),
     ])

@@ -15,7 +15,7 @@ import WorkerLink
   ]
 
   @Test func enterRingsThePhone() throws {
-    var scene = try Scene(approving, answers: [""])
+    var scene = try SignInFixture(approving, answers: [""])
     scene.request.remoteUser = "mallory"
     #expect(try scene.isApproved())
     #expect(scene.terminal.shown.first == "Press Enter alone to approve on your phone")
@@ -28,7 +28,7 @@ import WorkerLink
   }
 
   @Test func sudoThatReadsItsInputAsksFirst() throws {
-    var scene = try Scene([], answers: ["hunter2"])
+    var scene = try SignInFixture([], answers: ["hunter2"])
     scene.request.isAnsweredByProgram = true
     #expect(try scene.refusal() == .passwordTyped)
     #expect(scene.terminal.asked == ["Password: "])
@@ -36,7 +36,7 @@ import WorkerLink
 
   @Test(arguments: ["gdm-password", "sddm", "lightdm", "greetd"], [false, true])
   func theQuestionOfAGreeterIsShortAndStandsAlone(_ service: String, _ hasPassword: Bool) throws {
-    var scene = try Scene(approving, answers: [""])
+    var scene = try SignInFixture(approving, answers: [""])
     scene.request.service = service
     scene.request.hasPassword = hasPassword
     scene.request.remoteUser = "mallory"
@@ -46,14 +46,14 @@ import WorkerLink
   }
 
   @Test func aTypedPasswordGoesToTheNextModule() throws {
-    var scene = try Scene([], answers: ["hunter2"])
+    var scene = try SignInFixture([], answers: ["hunter2"])
     scene.policy.prompt = .choose
     #expect(try scene.refusal() == .passwordTyped)
     #expect(scene.terminal.password == Secret("hunter2"))
   }
 
   @Test func theSecondFactorTakesEnterOnly() throws {
-    var scene = try Scene([], answers: ["anything"])
+    var scene = try SignInFixture([], answers: ["anything"])
     scene.policy.prompt = .choose
     scene.request.hasPassword = true
     #expect(try scene.refusal() == .textAtSecondFactor)
@@ -63,7 +63,7 @@ import WorkerLink
 
   @Test(arguments: PromptMode.allCases)
   func whatAsksNothingRingsNobody(_ prompt: PromptMode) throws {
-    var scene = try Scene([])
+    var scene = try SignInFixture([])
     scene.policy.prompt = prompt
     scene.request.asksNothing = true
     #expect(try scene.refusal() == .asksNothing)
@@ -73,14 +73,14 @@ import WorkerLink
   }
 
   @Test func aMissingAnswerIsNotEnter() throws {
-    var scene = try Scene([], answers: [nil])
+    var scene = try SignInFixture([], answers: [nil])
     scene.policy.prompt = .choose
     #expect(try scene.refusal() == .promptNotAnswered)
   }
 
   @Test(arguments: [false, true])
   func anAnswerFasterThanAnyoneReadsIsNotEnter(_ hasPassword: Bool) throws {
-    var scene = try Scene([], answers: ["", ""])
+    var scene = try SignInFixture([], answers: ["", ""])
     scene.policy.prompt = .choose
     scene.request.hasPassword = hasPassword
     scene.terminal.paces = [249]
@@ -93,7 +93,7 @@ import WorkerLink
   /// SDDM answers with what was typed before PAM asked.
   @Test(arguments: ["sddm", "lightdm", "greetd"])
   func enterAtAGreeterOfThisComputerMayComeAtOnce(_ service: String) throws {
-    var scene = try Scene(approving, answers: [""])
+    var scene = try SignInFixture(approving, answers: [""])
     scene.request.service = service
     scene.request.remoteUser = nil
     scene.terminal.paces = [0]
@@ -101,7 +101,7 @@ import WorkerLink
   }
 
   @Test func atAGreeterOfAnotherComputerSomebodyMustReadTheQuestion() throws {
-    var scene = try Scene([], answers: ["", ""])
+    var scene = try SignInFixture([], answers: ["", ""])
     scene.request.service = "lightdm"
     scene.request.remoteHost = "192.0.2.1"
     scene.terminal.paces = [0]
@@ -109,14 +109,14 @@ import WorkerLink
   }
 
   @Test func afterOneThatWasTooFastEnterStillRings() throws {
-    var scene = try Scene(approving, answers: ["", ""])
+    var scene = try SignInFixture(approving, answers: ["", ""])
     scene.policy.prompt = .choose
     scene.terminal.paces = [5, 250]
     #expect(try scene.isApproved())
   }
 
   @Test func aPasswordMayComeAsFastAsItLikes() throws {
-    var scene = try Scene([], answers: ["", "hunter2"])
+    var scene = try SignInFixture([], answers: ["", "hunter2"])
     scene.policy.prompt = .choose
     scene.terminal.paces = [0]
     #expect(try scene.refusal() == .passwordTyped)
@@ -124,14 +124,14 @@ import WorkerLink
   }
 
   @Test func sshAsksEveryNameTheSame() throws {
-    var scene = try Scene([], user: "bob", answers: [""])
+    var scene = try SignInFixture([], user: "bob", answers: [""])
     scene.request.service = "sshd"
     scene.request.remoteUser = nil
     #expect(try scene.refusal() == .noToken)
   }
 
   @Test func sshAsksANameThatCannotBeLookedUpTheSame() throws {
-    var scene = try Scene([], answers: [""])
+    var scene = try SignInFixture([], answers: [""])
     scene.request.service = "sshd"
     scene.request.remoteUser = nil
     scene.tokens.refusal = .lookupFailed(.system(EMFILE))
@@ -141,7 +141,7 @@ import WorkerLink
 
   @Test(arguments: ["tty", "remoteUser", "remoteHost"])
   func autoRingsOnlyForOneselfAtATerminal(_ missing: String) throws {
-    var scene = try Scene([], answers: ["typed"])
+    var scene = try SignInFixture([], answers: ["typed"])
     switch missing {
     case "tty": scene.request.tty = nil
     case "remoteUser": scene.request.remoteUser = "mallory"
@@ -152,7 +152,7 @@ import WorkerLink
 
   @Test func sshShowsTheMatchCodeInAPrompt() throws {
     let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
-    var scene = try Scene([.start(202, body), approving[1]], answers: [""])
+    var scene = try SignInFixture([.start(202, body), approving[1]], answers: [""])
     scene.request.service = "sshd"
     scene.policy.prompt = .push
     #expect(try scene.isApproved())
@@ -162,7 +162,7 @@ import WorkerLink
   /// One request is enough for an ssh connection, also if nobody waits for its answer.
   @Test func whoeverLeavesAtTheCodesPromptHasHadTheRequest() throws {
     let body = ScriptedTransport.started.replacing(#""session_token""#, with: #""match_code":"47","session_token""#)
-    var scene = try Scene([.start(202, body), .logout], answers: [nil])
+    var scene = try SignInFixture([.start(202, body), .logout], answers: [nil])
     scene.request.service = "sshd"
     scene.policy.prompt = .push
     let refusal = try scene.refusal()

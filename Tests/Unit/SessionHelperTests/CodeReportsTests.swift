@@ -10,9 +10,9 @@ import Testing
 /// Uses of recovery codes, told to the service once it answers.
 @Suite(.enabled(if: geteuid() == 0, "the sets are root's"))
 struct CodeReportsTests {
-  private let office: Office
+  private let office: HelperFixture
 
-  init() throws { office = try Office() }
+  init() throws { office = try HelperFixture() }
 
   /// Spends codes of a new set.
   private func spend(_ count: Int, of name: String = "alice") throws {

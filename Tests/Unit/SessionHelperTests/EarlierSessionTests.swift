@@ -11,7 +11,7 @@ import Testing
 /// Sessions that are left at the service when a computer stops.
 @Suite struct EarlierSessionTests {
   @Test func whatWasOpenIsEndedAfterTheNextStartAndNothingElse() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...3).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     let sudo = try office.signIn(service: "sudo")
     office.pass(milliseconds: 10_000)
@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test func aRestartOfTheHelperEndsNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass(milliseconds: 10_000)
     office.restart()
@@ -39,7 +39,7 @@ import Testing
 
   /// Its own processes all ended, while the kernel went on.
   @Test func aContainersNextStartIsOneToo() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     office.origin = OpenSession.Origin(machine: "m", boot: "1", start: 100)
     office.restart()
     let id = try office.signIn()
@@ -51,7 +51,7 @@ import Testing
 
   /// That version did not write when process 1 started.
   @Test func anUpgradeOfTheHelperEndsNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass(milliseconds: 10_000)
     office.origin = OpenSession.Origin(machine: "m", boot: "1", start: 100)
@@ -63,7 +63,7 @@ import Testing
 
   /// The disk was copied while the other computer ran.
   @Test func aCopyOfTheComputerEndsNothingOfTheOthers() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn()
     office.pass(milliseconds: 10_000)
     try office.reboot(as: OpenSession.Origin(machine: "copy", boot: "2"))
@@ -73,7 +73,7 @@ import Testing
   }
 
   @Test func isTriedUntilTheServiceHasHeardIt() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass(milliseconds: 10_000)
     try office.reboot()
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test func isGivenUpADayAfterTheSessionsOwnEnd() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn { $0 = $0.lasting(600) }
     office.pass(milliseconds: 10_000)
     try office.reboot()
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test func aFileOfAnotherVersionIsLeftAsItIs() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = "0123456789abcdef0123456789abcdef"
     let folder = try RunFolder(path: office.folder.path + "/state").folder("open")
     try AtomicFile.write(Array("{}".utf8), to: folder + "/" + id, mode: 0o600)
@@ -112,7 +112,7 @@ import Testing
   }
 
   @Test func isRootsAloneToRead() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass(milliseconds: 1_000)
     var found = stat()
@@ -123,7 +123,7 @@ import Testing
   }
 
   @Test func aDiskThatTakesNothingIsSaidOnceAndEndsNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.folder.write("state", "no folder")
     for number in 1...3 { try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number)) }
     office.pass(milliseconds: 60_000)

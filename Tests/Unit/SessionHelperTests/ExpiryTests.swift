@@ -44,12 +44,12 @@ private final class ApprovingService: HTTPTransport {
   /// The duration of all sessions here, in seconds.
   private static let duration: Int64 = 7_200
 
-  private func signIn(_ office: Office, session: String = "1", type: String = "tty") throws -> String {
+  private func signIn(_ office: HelperFixture, session: String = "1", type: String = "tty") throws -> String {
     try office.signIn(session: session, type: type) { $0 = $0.lasting(Self.duration) }
   }
 
   @Test func sshIsWarnedAndThenLoggedOut() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     office.pass(milliseconds: 2 * Self.hour - 610_000)
     #expect(office.seat.said == [])
@@ -66,7 +66,7 @@ private final class ApprovingService: HTTPTransport {
   }
 
   @Test func anOutageKeepsNobodySignedInForEver() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     office.pass(milliseconds: Self.hour)
     office.says(.failed(.serverFailed(status: 500)), of: id)
@@ -77,7 +77,7 @@ private final class ApprovingService: HTTPTransport {
   }
 
   @Test func aSessionFromBeforeAnUpgradeKeepsItsRule() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     let text = String(decoding: try office.ledger.read(id).encoded(), as: UTF8.self)
     let old = text.replacing("\"ends_at_expiry\":true,", with: "")
@@ -92,7 +92,7 @@ private final class ApprovingService: HTTPTransport {
   }
 
   @Test func aScreenThatDoesNotLockIsLoggedOutAtItsExpiry() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office, type: "wayland")
     office.logind.locksScreens = false
     office.pass(milliseconds: 2 * Self.hour)
@@ -102,7 +102,7 @@ private final class ApprovingService: HTTPTransport {
   }
 
   @Test func aRenewedSessionGoesOnAndTheOldOneEndsAtTheService() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     office.pass(milliseconds: 2 * Self.hour - 300_000)
     let renewed = try renew(id, office)
@@ -116,7 +116,7 @@ private final class ApprovingService: HTTPTransport {
   }
 
   @Test func whatIsOverOrAskedToEndIsNotRenewed() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...3).map { try signIn(office, session: String($0)) }
     try office.ledger.release(ids[0])
     try office.ledger.requestLogout(ids[1])
@@ -128,7 +128,7 @@ private final class ApprovingService: HTTPTransport {
 
   /// A record of another sign-in by the same user, such as sudo's.
   @Test func anotherApprovalProlongsNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     office.pass(milliseconds: 2 * Self.hour - 300_000)
     try office.signIn(service: "sudo")
@@ -138,7 +138,7 @@ private final class ApprovingService: HTTPTransport {
     #expect(office.logind.terminated == ["1"])
   }
 
-  private func renew(_ id: String, _ office: Office) throws -> String {
+  private func renew(_ id: String, _ office: HelperFixture) throws -> String {
     let known = try office.ledger.read(id)
     let record = try office.ledger.renew(known, by: try ApprovingService.approval(), duration: 43_200)
     // Time in these tests is a number. The record has the machine's time.

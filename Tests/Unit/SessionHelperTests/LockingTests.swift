@@ -11,7 +11,7 @@ import WorkerLink
 /// Sessions whose screen is locked instead of logging them out.
 @Suite struct LockingTests {
   @Test func locksAScreenAndAsksOn() throws {
-    let office = try Office { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.says("walkaway", of: id)
@@ -23,7 +23,7 @@ import WorkerLink
 
   @Test(arguments: [("walkaway", 1), ("closed", 0)])
   func notesALockBecauseThePhoneLeftAndNoOther(_ word: String, _ count: Int) throws {
-    let office = try Office {
+    let office = try HelperFixture {
       $0.onWalkaway = .lock
       $0.onEnd = .lock
     }
@@ -38,7 +38,7 @@ import WorkerLink
 
   /// The phone that comes back opens nothing, and the screen still asks it.
   @Test func theNoteOutlivesTheReturn() throws {
-    let office = try Office { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.says("walkaway", of: id)
@@ -49,7 +49,7 @@ import WorkerLink
   }
 
   @Test func logsOutWhereNoLockerComes() throws {
-    let office = try Office { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.logind.locksScreens = false
@@ -61,7 +61,7 @@ import WorkerLink
   }
 
   @Test func leavesItWhereNoLockerComesAndThatIsConfigured() throws {
-    let office = try Office {
+    let office = try HelperFixture {
       $0.onWalkaway = .lock
       $0.onLockFailure = .ignore
     }
@@ -74,7 +74,7 @@ import WorkerLink
   }
 
   @Test func doesNotLogOutForALockerThatFailsAfterThePhoneIsBack() throws {
-    let office = try Office { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.logind.locksScreens = false
@@ -87,7 +87,7 @@ import WorkerLink
   }
 
   @Test func anOutageNeverLogsOutForALockerThatDoesNotCome() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.logind.locksScreens = false
@@ -98,7 +98,7 @@ import WorkerLink
   }
 
   @Test func warnsOnTheTerminalBeforeAGracePeriod() throws {
-    let office = try Office { $0.walkawayGrace = 30 }
+    let office = try HelperFixture { $0.walkawayGrace = 30 }
     let id = try office.signIn()
     office.pass()
     office.says("walkaway", of: id)

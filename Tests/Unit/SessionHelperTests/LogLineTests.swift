@@ -10,7 +10,7 @@ import Testing
 /// What the journal gets of a session. Its sign-in has the module's one line at the usual level: the helper adds none.
 @Suite struct LogLineTests {
   @Test func aWatchedSessionIsOneLineHoweverLongItLasts() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass(milliseconds: 3_600_000)
     #expect(office.log.count("session=\(id)") == 1)
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func aRestartOrAReloadSaysNothingOfASessionThatWasWatchedBefore() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn()
     office.pass(milliseconds: 10_000)
     office.restart()
@@ -29,7 +29,7 @@ import Testing
   }
 
   @Test func aLogoutIsToldAndSoIsTheEndOfItsRecord() throws {
-    let office = try Office { $0.onLinger = .keep }
+    let office = try HelperFixture { $0.onLinger = .keep }
     let id = try office.signIn()
     office.pass()
     office.says("walkaway", of: id)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func aNoteThatCannotBeReadIsNamedAndTheSessionIsWatched() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     let note = try office.run.folder("watch") + "/" + id
     try AtomicFile.write(Array("{}".utf8), to: note, mode: 0o666)

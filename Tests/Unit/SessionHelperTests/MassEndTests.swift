@@ -11,7 +11,7 @@ import Testing
 /// Which users are logged out when many sessions end at once.
 @Suite struct MassEndTests {
   private func signIn(
-    _ count: Int, from first: Int = 1, _ office: Office, lasting duration: Int64 = 43_200
+    _ count: Int, from first: Int = 1, _ office: HelperFixture, lasting duration: Int64 = 43_200
   ) throws -> [String] {
     try (first..<first + count).map {
       try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) { $0 = $0.lasting(duration) }
@@ -21,19 +21,19 @@ import Testing
   /// Six users are signed in. The service has just ended all their sessions.
   private func officeWhereAllEnd(
     lasting duration: Int64 = 43_200, _ change: (inout Configuration) -> Void = { _ in }
-  ) throws -> (Office, ids: [String]) {
-    let office = try Office(change)
+  ) throws -> (HelperFixture, ids: [String]) {
+    let office = try HelperFixture(change)
     let ids = try signIn(6, office, lasting: duration)
     office.pass(milliseconds: 10_000)
     for id in ids { office.says("closed", of: id) }
     return (office, ids)
   }
 
-  private func alerts(_ office: Office) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
+  private func alerts(_ office: HelperFixture) -> Int { office.log.lines.count { $0.priority == LOG_CRIT } }
 
   /// A dismissed user must not stay because they signed in six times.
   @Test func allSessionsOfOneUserEnd() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let others = try signIn(4, office)
     let ids = try (11...16).map { try office.signIn("mallory", uid: 2_000, session: String($0)) }
     office.pass(milliseconds: 10_000)
@@ -46,7 +46,7 @@ import Testing
 
   @Test(arguments: ["USER_DELETED", "ENDED_ON_PHONE", "LOGGED_OUT"])
   func whatSomebodyWantedIsDoneHoweverManyThereAre(reason: String) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try signIn(12, office)
     office.pass(milliseconds: 10_000)
     for id in ids { office.says("closed", of: id, reason: reason) }
@@ -56,7 +56,7 @@ import Testing
 
   @Test(arguments: [nil, "EXPIRED", "NOT_COLLECTED", "APPLICATION_DISABLED", "user_deleted", ""])
   func anyOtherReasonEndsNoCrowd(reason: String?) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try signIn(12, office)
     office.pass(milliseconds: 10_000)
     for id in ids { office.says("closed", of: id, reason: reason) }
@@ -109,7 +109,7 @@ import Testing
   }
 
   @Test func whatIsLeftAsideEndsWhenTheServiceIsSeenToRememberAsManyOthers() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try signIn(9, office)
     office.pass(milliseconds: 10_000)
     for id in ids.prefix(5) { office.says("closed", of: id) }

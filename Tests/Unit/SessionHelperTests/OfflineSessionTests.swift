@@ -10,7 +10,7 @@ import Testing
 @Suite struct OfflineSessionTests {
   private static let hour: Int64 = 3_600_000
 
-  private func signIn(_ office: Office, type: String = "tty", duration: Int64 = 7_200) throws -> String {
+  private func signIn(_ office: HelperFixture, type: String = "tty", duration: Int64 = 7_200) throws -> String {
     try office.signIn(type: type) { record in
       var offline = SessionRecord(
         id: record.id, user: record.user, uid: record.uid, service: record.service, remoteHost: record.remoteHost,
@@ -23,7 +23,7 @@ import Testing
   }
 
   @Test func theServiceIsNeverAskedAboutIt() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     #expect(try office.ledger.read(id).isOffline)
     office.pass(milliseconds: Self.hour)
@@ -34,7 +34,7 @@ import Testing
   }
 
   @Test func itEndsWithItsTime() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     _ = try signIn(office)
     office.pass(milliseconds: 2 * Self.hour - 60_000)
     #expect(office.logind.terminated == [])
@@ -46,21 +46,21 @@ import Testing
   }
 
   @Test func itsTimeEndsItThoughOthersStay() throws {
-    let office = try Office { $0.onExpiry = .ignore }
+    let office = try HelperFixture { $0.onExpiry = .ignore }
     _ = try signIn(office)
     office.pass(milliseconds: 2 * Self.hour + 180_000)
     #expect(office.logind.terminated == ["1"])
   }
 
   @Test func aScreenIsLockedWithItsTime() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     _ = try signIn(office, type: "wayland")
     office.pass(milliseconds: 2 * Self.hour + 180_000)
     #expect(office.logind.locked == ["1"] && office.logind.terminated == [])
   }
 
   @Test func aRestartOfTheHelperChangesNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     _ = try signIn(office)
     office.pass(milliseconds: Self.hour)
     office.restart()
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func anAdministratorEndsIt() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     office.pass(milliseconds: 60_000)
     try office.ledger.requestLogout(id)
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func theRecordOfAnAbandonedSignInGoes() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try signIn(office)
     try office.ledger.release(id)
     office.pass(milliseconds: 60_000)

@@ -8,7 +8,7 @@ import Testing
 @Suite struct PollingScheduleTests {
   /// A thousand wake-ups for a thousand sessions would cost more than the requests themselves.
   @Test func questionsAreAskedTogetherAndSpreadOverTheInterval() throws {
-    let office = try Office(dice: { Int64.random(in: -200...200) })
+    let office = try HelperFixture(dice: { Int64.random(in: -200...200) })
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
     let polls = office.service.askedAt.dropFirst(80)
@@ -18,7 +18,7 @@ import Testing
   }
 
   @Test func questionsThatNeedAConnectionEachAreNotAskedTogether() throws {
-    let office = try Office(dice: { Int64.random(in: -200...200) })
+    let office = try HelperFixture(dice: { Int64.random(in: -200...200) })
     office.service.takesManyAtOnce = false
     for _ in 0..<40 { try office.signIn() }
     office.pass(milliseconds: 60_000)
@@ -27,7 +27,7 @@ import Testing
 
   /// Right after a sign-in the service holds for a second only, and the phone may leave as soon.
   @Test func aQuestionWaitsAtAServiceThatHoldsWheneverItMayAnswer() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     office.says("active", of: try office.signIn(), held: true)
     office.service.latency = 1_030
     office.pass(milliseconds: 10_300)
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func aServiceThatOnlySaysThatItHoldsIsNotAskedWithoutPause() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     office.says("active", of: try office.signIn(), held: true)
     office.pass(milliseconds: 60_000)
     #expect((25...35).contains(office.service.asked))
@@ -45,7 +45,7 @@ import Testing
 
   /// The phone comes back, and leaves again.
   @Test func afterAChangeTheNextQuestionWaitsAtOnce() throws {
-    let office = try Office { $0.onWalkaway = .ignore }
+    let office = try HelperFixture { $0.onWalkaway = .ignore }
     let id = try office.signIn()
     office.says("active", of: id, held: true)
     office.service.latency = 130

@@ -7,15 +7,15 @@ import Testing
 
 /// What is counted again, and what a restart keeps.
 @Suite struct PresenceRecountTests {
-  private func armedDesk() throws -> Desk {
-    let desk = try Desk()
+  private func armedFixture() throws -> PresenceFixture {
+    let desk = try PresenceFixture()
     desk.sit()
     desk.pass(seconds: 30)
     return desk
   }
 
   @Test func aRestartInDoubtCountsAgainAndDoesNotForget() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }
     desk.pass(seconds: 40)
     #expect(try desk.state() == .doubtful)
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func aHelperThatEndsBeforeTheScreenIsLockedIsFollowedByOneThatLocksIt() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }
     desk.logind.refusesToList = 1_000
     desk.pass(seconds: 120)
@@ -39,7 +39,7 @@ import Testing
   }
 
   @Test func aRestartAfterwardsConcludesNothingFromSilence() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }
     desk.pass(seconds: 90)
     desk.restart()
@@ -49,7 +49,7 @@ import Testing
   }
 
   @Test func theNextSessionIsUnarmed() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.logind.sessions = [:]
     desk.pass(seconds: 30)
     desk.probe.finds = { _ in .silent }
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aSleepIsNotAbsence() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }
     desk.pass(seconds: 40)
     desk.sleep(seconds: 8 * 3_600)
@@ -70,7 +70,7 @@ import Testing
   }
 
   @Test func logindTellsOfASleepToo() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }
     desk.pass(seconds: 40)
     desk.logind.tell(.preparesForSleep(false))
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func theFileIsReadAgain() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     try desk.bind([])
     desk.pass(seconds: 11)
     let before = desk.probe.asked.count
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test func aFileThatCannotBeUsedLeavesTheFormerInForce() throws {
-    let desk = try armedDesk()
+    let desk = try armedFixture()
     try AtomicFile.write(Array("nonsense\n".utf8), to: desk.folder.path + "/presence", mode: 0o600)
     desk.probe.finds = { _ in .silent }
     desk.pass(seconds: 120)

@@ -9,8 +9,8 @@ import Testing
 /// What is done to sessions at seats when phones come and go.
 @Suite struct PresenceSupervisorTests {
   /// Alice's phone has answered, and goes.
-  private func deskThatIsLeft(_ change: (inout Configuration) -> Void = { _ in }) throws -> Desk {
-    let desk = try Desk(change)
+  private func deskThatIsLeft(_ change: (inout Configuration) -> Void = { _ in }) throws -> PresenceFixture {
+    let desk = try PresenceFixture(change)
     desk.sit()
     desk.pass(seconds: 60)
     desk.probe.finds = { _ in .silent }
@@ -37,7 +37,7 @@ import Testing
   }
 
   @Test func aPhoneThatHasNotAnsweredYetLocksNothing() throws {
-    let desk = try Desk()
+    let desk = try PresenceFixture()
     desk.probe.finds = { _ in .silent }
     desk.sit()
     desk.pass(seconds: 3_600)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test func nobodyIsLookedForWhoSitsNowhereHere() throws {
-    let desk = try Desk()
+    let desk = try PresenceFixture()
     desk.sit(type: "tty", seat: "", isRemote: true)
     desk.sit(1_001, session: "2")
     desk.pass(seconds: 60)

@@ -10,7 +10,7 @@ import Testing
   private let folder: ScratchFolder
   private let socket: ProbeSocket
   private var path: String { folder.path + "/probe/socket" }
-  private let request = ProbeRequest(adapter: Desk.adapter, phone: Desk.hers, level: .medium)
+  private let request = ProbeRequest(adapter: PresenceFixture.adapter, phone: PresenceFixture.hers, level: .medium)
 
   init() throws {
     folder = try ScratchFolder()
@@ -50,7 +50,7 @@ import Testing
     defer { close(listening) }
     socket.ask(request, at: 0)
     #expect(socket.answer(at: 1) == nil)
-    try answer(listening, ProbeReply(phone: Desk.hers, answer: .near, milliseconds: 7).bytes)
+    try answer(listening, ProbeReply(phone: PresenceFixture.hers, answer: .near, milliseconds: 7).bytes)
     #expect(socket.answer(at: 2) == .near)
     #expect(socket.answer(at: 3) == nil)
     #expect(socket.descriptor == -1)
@@ -86,7 +86,7 @@ import Testing
     let late = accept(listening, nil, nil)
     defer { close(late) }
     socket.ask(request, at: 1)
-    let bytes = ProbeReply(phone: Desk.hers, answer: .near, milliseconds: 7).bytes
+    let bytes = ProbeReply(phone: PresenceFixture.hers, answer: .near, milliseconds: 7).bytes
     #expect(send(late, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == -1)
     #expect(socket.answer(at: 2) == nil)
   }
@@ -94,7 +94,7 @@ import Testing
   @Test func anotherProbeIsAskedAfterAnEnd() throws {
     var listening = try listen()
     socket.ask(request, at: 0)
-    try answer(listening, ProbeReply(phone: Desk.hers, answer: .near, milliseconds: 7).bytes)
+    try answer(listening, ProbeReply(phone: PresenceFixture.hers, answer: .near, milliseconds: 7).bytes)
     #expect(socket.answer(at: 1) == .near)
     close(listening)
     unlink(path)
@@ -102,7 +102,7 @@ import Testing
     defer { close(listening) }
     socket.rest()
     socket.ask(request, at: 2)
-    try answer(listening, ProbeReply(phone: Desk.hers, answer: .silent, milliseconds: 7).bytes)
+    try answer(listening, ProbeReply(phone: PresenceFixture.hers, answer: .silent, milliseconds: 7).bytes)
     #expect(socket.answer(at: 3) == .silent)
   }
 

@@ -15,8 +15,8 @@ import Testing
   /// Three users are signed in. The service's last mark for them was (1, 100).
   private func office(
     _ change: (inout Configuration) -> Void = { _ in }
-  ) throws -> (Office, ids: [String]) {
-    let office = try Office(change)
+  ) throws -> (HelperFixture, ids: [String]) {
+    let office = try HelperFixture(change)
     let ids = try (1...3).map {
       try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0), mark: at(100)) {
         $0 = $0.lasting(7_200)
@@ -26,7 +26,7 @@ import Testing
     return (office, ids)
   }
 
-  private func alerts(_ office: Office) -> Int {
+  private func alerts(_ office: HelperFixture) -> Int {
     office.log.lines.count { $0.priority == LOG_CRIT && $0.text.contains("went back") }
   }
 
@@ -137,7 +137,7 @@ import Testing
   }
 
   @Test func isKnownFromTheSignInAlready() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn(mark: at(100))
     office.says("closed", of: id, mark: at(99))
     office.pass(milliseconds: 120_000)
@@ -164,7 +164,7 @@ import Testing
   }
 }
 
-extension Office {
+extension HelperFixture {
   /// The service says this of a session, at this position in its history, for some milliseconds.
   fileprivate func hears(_ word: String, _ mark: ServiceMark, of id: String, for time: Int64) {
     says(word, of: id, mark: mark)

@@ -11,7 +11,7 @@ import Testing
 /// Records that appear, wait and disappear.
 @Suite struct RecordTests {
   @Test func theServiceIsToldOfASessionThatItsHostClosed() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     try office.ledger.release(id)
@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test func theEndIsToldUntilTheServiceHasHeardIt() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.service.toEnds = .failed(.serverFailed(status: 503))
     try office.ledger.release(id)
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func anEndThatCannotBeToldIsForgottenWhenTheSessionWouldBeOver() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.service.toEnds = .failed(.serverFailed(status: 503))
     try office.ledger.release(id)
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func aSudoRecordEndsWithItsCommand() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn(service: "sudo")
     office.pass(milliseconds: 600_000)
     #expect(office.records.count == 1)
@@ -59,7 +59,7 @@ import Testing
   }
 
   @Test func aSignInThatOpenedNoSessionEndsAfterThreeMinutes() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn { $0.binding = nil }
     office.pass(milliseconds: 170_000)
     #expect(office.records.count == 1)
@@ -69,7 +69,7 @@ import Testing
   }
 
   @Test func aSignInWhoseProcessesAreGoneEndsAtOnce() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let stranger = office.stranger
     let id = try office.signIn { $0.binding = nil }
     let record = try #require(try office.ledger.read(id).with(process: stranger, parent: stranger))
@@ -79,7 +79,7 @@ import Testing
   }
 
   @Test func anAdministratorsWordEndsASession() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     try office.ledger.requestLogout(id)
@@ -91,7 +91,7 @@ import Testing
 
   @Test(arguments: ["nonsense", "future", "torn", "link", "owner", "readable", "early", "late", "long"])
   func aDamagedOrForeignFileIsLeftAside(fault: String) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let good = try office.signIn(session: "1")
     let bad = try office.signIn("bob", uid: 1_001, session: "2")
     try spoil(office, bad, fault)
@@ -106,7 +106,7 @@ import Testing
 
   /// logind did not answer once. Nothing may be decided, and no event will follow.
   @Test func aSessionThatWasUnclearAtFirstIsWatchedWithoutALookAtEverything() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn()
     office.logind.unclear = true
     office.pass()
@@ -118,7 +118,7 @@ import Testing
   }
 
   @Test func aRecordThatCouldNotBeReadIsReadAgain() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     let path = try office.ledger.folder() + "/" + id
     #expect(chmod(path, 0o644) == 0)
@@ -130,7 +130,7 @@ import Testing
     #expect(office.service.asked > 0)
   }
 
-  private func spoil(_ office: Office, _ id: String, _ fault: String) throws {
+  private func spoil(_ office: HelperFixture, _ id: String, _ fault: String) throws {
     let path = try office.ledger.folder() + "/" + id
     let text = try String(contentsOfFile: path, encoding: .utf8)
     let other = [
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func afterASleepEverySessionIsAskedAtOnce() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     for number in 1...50 { try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number)) }
     office.pass(milliseconds: 1_000)
     let before = office.service.asked
@@ -162,7 +162,7 @@ import Testing
   }
 
   @Test func aRecordWhoseEndIsBeingToldCannotBeClaimed() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn {
       $0.binding = nil
       $0.isClaimed = false
@@ -177,7 +177,7 @@ import Testing
   }
 
   @Test func aRecordOfTheNextSecondIsNotOver() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn { $0.binding = nil }
     let facts = RecordStage.Facts(
       isProcessAlive: true, isParentAlive: true, isLeaderAlive: false, sight: .gone, runsOn: false)
@@ -186,7 +186,7 @@ import Testing
   }
 
   @Test func aNewHelperTakesUpWhatIsThere() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.says("walkaway", of: id)
     // This supervisor's first look comes long after the phone left.

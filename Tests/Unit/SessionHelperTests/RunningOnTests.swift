@@ -12,9 +12,9 @@ import Testing
 @Suite struct RunningOnTests {
   /// The leader of alice's session has ended, and this is what it left.
   private func left(
-    _ rest: (Office) -> SessionRest, type: String = "tty", _ change: (inout Configuration) -> Void = { _ in }
-  ) throws -> (office: Office, id: String) {
-    let office = try Office(change)
+    _ rest: (HelperFixture) -> SessionRest, type: String = "tty", _ change: (inout Configuration) -> Void = { _ in }
+  ) throws -> (office: HelperFixture, id: String) {
+    let office = try HelperFixture(change)
     let gone = office.stranger
     let id = try office.signIn(type: type) {
       $0.binding = SessionRecord.Binding(logindSession: "1", leader: gone)
@@ -24,8 +24,8 @@ import Testing
     return (office, id)
   }
 
-  private func onTerminal(_ office: Office) -> SessionRest { .onTerminal(office.own) }
-  private func withoutTerminal(_ office: Office) -> SessionRest { .withoutTerminal(office.own) }
+  private func onTerminal(_ office: HelperFixture) -> SessionRest { .onTerminal(office.own) }
+  private func withoutTerminal(_ office: HelperFixture) -> SessionRest { .withoutTerminal(office.own) }
 
   @Test func whatHasATerminalEndsWithTheWalkaway() throws {
     let (office, id) = try left(onTerminal)
@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func whatItsHostClosedIsWatchedOn() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.seat.rests["1"] = onTerminal(office)
@@ -145,7 +145,7 @@ import Testing
   }
 
   @Test func aDesktopThatClosesWhileItIsWatchedIsNotLockedAfterwards() throws {
-    let office = try Office { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "x11")
     office.pass()
     office.seat.rests["1"] = onTerminal(office)
@@ -167,7 +167,7 @@ import Testing
 
   /// A renewal closes the old record; the new one watches the same session.
   @Test func aRecordThatWasRenewedIsOver() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let old = try office.signIn()
     office.pass()
     office.seat.rests["1"] = onTerminal(office)
@@ -187,7 +187,7 @@ import Testing
   }
 }
 
-extension Office {
+extension HelperFixture {
   /// The process of these tests.
   fileprivate var own: ProcessIdentity {
     ProcessIdentity(pid: stranger.pid, startTime: stranger.startTime - 1)

@@ -6,8 +6,8 @@ import Testing
 
 /// A lock whose session cannot be looked at.
 @Suite struct ScreenLockTests {
-  private func lock(_ presence: ProcessIdentity.Presence) throws -> (ScreenLock, Office) {
-    let office = try Office()
+  private func lock(_ presence: ProcessIdentity.Presence) throws -> (ScreenLock, HelperFixture) {
+    let office = try HelperFixture()
     _ = try office.signIn("alice", uid: 1_000, session: "1")
     let found = try #require(office.logind.sessions["1"])
     let binding = SessionRecord.Binding(logindSession: "1", leader: ProcessIdentity(pid: found.leader, startTime: 1))
@@ -36,7 +36,7 @@ import Testing
 
   // MARK: what shows that it is locked
 
-  private func asked() throws -> (ScreenLock, Office) {
+  private func asked() throws -> (ScreenLock, HelperFixture) {
     let (lock, office) = try lock(.alive)
     office.logind.locksScreens = false
     #expect(lock.step(office.logind, office.seat, now: 0) == .underWay)

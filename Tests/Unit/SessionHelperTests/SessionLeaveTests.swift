@@ -9,8 +9,8 @@ import Testing
 /// SDDM's sessions are asked to leave before logind ends them, so that its greeter comes back.
 @Suite struct SessionLeaveTests {
   /// SDDM's session of alice's, whose phone has left.
-  private func left(_ prepare: (Office) -> Void = { _ in }) throws -> Office {
-    let office = try Office()
+  private func left(_ prepare: (HelperFixture) -> Void = { _ in }) throws -> HelperFixture {
+    let office = try HelperFixture()
     let id = try office.signIn(type: "x11", service: "sddm")
     office.pass()
     prepare(office)
@@ -20,7 +20,7 @@ import Testing
   }
 
   /// Until the helper has heard it, and has done the first thing.
-  private func begin(_ office: Office) {
+  private func begin(_ office: HelperFixture) {
     for _ in 0..<2_000 where office.logind.askedToEnd.isEmpty && office.logind.terminated.isEmpty {
       office.pass(milliseconds: 5)
     }
@@ -39,7 +39,7 @@ import Testing
   /// sddm-helper has left, and something of the session runs on.
   @Test func whatOutlivesTheLeaderIsTerminated() throws {
     let child = try Child()
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn(type: "x11", service: "sddm") {
       $0.binding = SessionRecord.Binding(logindSession: "1", leader: child.identity)
     }
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test func otherSessionsAreTerminatedAtOnce() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn(type: "x11", service: "lightdm")
     office.pass()
     office.says("walkaway", of: id)

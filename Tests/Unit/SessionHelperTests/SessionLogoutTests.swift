@@ -8,7 +8,7 @@ import Testing
 /// What happens to processes that survive a logout, and to the user's manager.
 @Suite struct SessionLogoutTests {
   @Test func killsWhatIsLeftAfterFiveSeconds() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.seat.stubborn = ["1"]
@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test func goesOnKillingWhereTheServiceManagerIsNotThereYet() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.seat.stubborn = ["1"]
@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test func stopsTheUsersManagerAfterTheLastSession() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let one = try office.signIn(session: "1")
     let two = try office.signIn(session: "2")
     office.pass()
@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func keepsTheUsersManagerWhereThatIsConfigured() throws {
-    let office = try Office { $0.onLinger = .keep }
+    let office = try HelperFixture { $0.onLinger = .keep }
     let id = try office.signIn()
     office.says("walkaway", of: id)
     office.pass(milliseconds: 10_000)
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func aLogoutThatWasOnlyNotedIsDecidedAgain() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     let record = try office.ledger.read(id)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func aDamagedNoteOfALogoutIsNamedAndLeft() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = "0123456789abcdef0123456789abcdef"
     try AtomicFile.write(Array("{".utf8), to: office.run.folder("leaving") + "/" + id, mode: 0o600)
     office.pass(milliseconds: 1_000)
@@ -105,8 +105,8 @@ import Testing
   }
 
   /// Logged out, with processes that do not end.
-  private func officeAfterALogout() throws -> (Office, id: String) {
-    let office = try Office()
+  private func officeAfterALogout() throws -> (HelperFixture, id: String) {
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.seat.stubborn = ["1"]

@@ -28,7 +28,7 @@ import Testing
   private static let fleetName = "administrators.5b3975651c3cab92"
 
   private let folder: String
-  private let service = OfficeService()
+  private let service = TestService()
   private let log = Lines()
   private let keeper: UserListKeeper
   private let phones: [PinnedPhone]

@@ -17,7 +17,7 @@ struct StackGuardTests {
   private static let start = pause
 
   private let folder: ScratchFolder
-  private let log = OfficeLog()
+  private let log = TestLog()
   private let guardian: StackGuard
   private let setup: HostSetup
 

@@ -12,7 +12,7 @@ import WorkerLink
   // MARK: whose session ends
 
   @Test func endsOnlyTheSessionWhosePhoneLeft() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let one = try office.signIn(session: "1")
     try office.signIn(session: "2")
     try office.signIn("bob", uid: 1_001, session: "3")
@@ -25,7 +25,7 @@ import WorkerLink
   }
 
   @Test func tellsTheServiceAndForgetsTheRecordOfASessionThatEnded() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.says("walkaway", of: id)
@@ -36,7 +36,7 @@ import WorkerLink
   }
 
   @Test func asksEveryFiveSecondsWhereTheServiceDoesNotHold() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn()
     office.pass(milliseconds: 60_000)
     // Twice at the start: the second request tells whether the service holds replies.
@@ -44,7 +44,7 @@ import WorkerLink
   }
 
   @Test func doesNotTouchAReusedSessionID() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn(session: "1")
     office.logind.sessions["1"] = LogindSession(
       id: "1", leader: 1, uid: 1_001, sessionClass: "user", type: "tty", isRemote: true, seat: "",
@@ -56,7 +56,7 @@ import WorkerLink
   }
 
   @Test func doesNotTouchASessionWhoseLeaderIsAnotherProcessOfThatNumber() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let stranger = office.stranger
     let id = try office.signIn { $0.binding = SessionRecord.Binding(logindSession: "1", leader: stranger) }
     office.says("walkaway", of: id)
@@ -66,7 +66,7 @@ import WorkerLink
   }
 
   @Test func anUnclearLogindEndsNoRecord() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     try office.signIn()
     office.pass()
     office.logind.unclear = true
@@ -77,7 +77,7 @@ import WorkerLink
   }
 
   @Test func goesOnTryingWhereLogindIsNotThere() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.refusesToTerminate = 5
@@ -89,7 +89,7 @@ import WorkerLink
   }
 
   @Test func killsASessionThatLogindHasForgotten() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.unclear = true
@@ -101,7 +101,7 @@ import WorkerLink
   }
 
   @Test func killsNoScopeThatTheLeaderIsNotIn() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.unclear = true
@@ -111,7 +111,7 @@ import WorkerLink
   }
 
   @Test func doesNotTouchASessionThatBecameAStrangersWhileItWasDecided() throws {
-    let office = try Office { $0.walkawayGrace = 10 }
+    let office = try HelperFixture { $0.walkawayGrace = 10 }
     let id = try office.signIn()
     office.says("walkaway", of: id)
     office.pass(milliseconds: 5_000)
@@ -122,7 +122,7 @@ import WorkerLink
 
   @Test(arguments: ["walkaway", "closed"])
   func aRestartBeforeTheLogoutLosesNothing(word: String) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.refusesToTerminate = 3
@@ -135,7 +135,7 @@ import WorkerLink
   }
 
   @Test func aReloadWhileEndsAreGatheredLosesNothing() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 10_000)
     office.says("closed", of: ids[0])
@@ -146,7 +146,7 @@ import WorkerLink
   }
 
   @Test func theLogoutIsCalledOffWhenThePhoneIsBackBeforeIt() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.refusesToTerminate = 6
@@ -159,7 +159,7 @@ import WorkerLink
   }
 
   @Test func killsASessionThatAHangingLogindDoesNotTerminate() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let id = try office.signIn()
     office.pass()
     office.logind.refusesToTerminate = .max
@@ -177,7 +177,7 @@ import WorkerLink
     .failed(.replyNotSigned), .failed(.notFound),
   ])
   func anOutageEndsNobody(outcome: ServiceOutcome) throws {
-    let office = try Office { $0.onUnreachable = .logout }
+    let office = try HelperFixture { $0.onUnreachable = .logout }
     let id = try office.signIn()
     office.pass()
     office.says(outcome, of: id)
@@ -188,7 +188,7 @@ import WorkerLink
   }
 
   @Test func aServiceThatForgotEverybodyEmptiesNoOffice() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...200).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 10_000)
     for id in ids { office.says(.answer(.unknownSession), of: id) }
@@ -199,7 +199,7 @@ import WorkerLink
   }
 
   @Test func expiredSessionsThatStayedDoNotKeepAnotherAlive() throws {
-    let office = try Office { $0.onExpiry = .ignore }
+    let office = try HelperFixture { $0.onExpiry = .ignore }
     let old = try (1...4).map { number in
       try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number)) {
         $0 = $0.lasting(30)
@@ -217,7 +217,7 @@ import WorkerLink
 
   @Test(arguments: [0, 150, 2_000])
   func theVerdictWaitsForASlowNetwork(latency: Int64) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     office.service.latency = latency
     let ids = try (1...20).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 20_000)
@@ -231,7 +231,7 @@ import WorkerLink
 
   @Test(arguments: [0, 150, 2_000])
   func aSlowServiceThatClosesEverybodyEmptiesNoOffice(latency: Int64) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     office.service.latency = latency
     let ids = try (1...20).map { number in
       office.pass(milliseconds: 230)
@@ -245,7 +245,7 @@ import WorkerLink
 
   @Test(arguments: [true, false])
   func aServiceThatClosesEverybodyEmptiesNoOffice(held: Bool) throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...60).map { number in
       // Polling spreads the requests, so that the first ends come one by one.
       office.pass(milliseconds: 70)
@@ -260,7 +260,7 @@ import WorkerLink
   }
 
   @Test func oneOfManyThatIsClosedIsLoggedOut() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...20).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 10_000)
     office.says("closed", of: ids[6])
@@ -269,7 +269,7 @@ import WorkerLink
   }
 
   @Test func sessionsThatWereLeftAloneAreWatchedAgainOnceTheServiceRecovers() throws {
-    let office = try Office()
+    let office = try HelperFixture()
     let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
     office.pass(milliseconds: 10_000)
     for id in ids { office.says("closed", of: id) }

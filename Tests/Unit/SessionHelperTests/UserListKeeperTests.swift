@@ -15,7 +15,7 @@ import Testing
   }
 
   private let folder: String
-  private let service = OfficeService()
+  private let service = TestService()
   private let log = Lines()
   private let keeper: UserListKeeper
 

@@ -30,8 +30,8 @@ import Testing
   private func office(
     _ phones: PinnedPhone..., settings: String = settings, isSigned: Bool = true,
     _ change: (inout Configuration) -> Void = { _ in }
-  ) throws -> Office {
-    let office = try Office(settings: settings, change)
+  ) throws -> HelperFixture {
+    let office = try HelperFixture(settings: settings, change)
     if isSigned {
       let set = try #require(AdministratorSet(number: 1, previous: [], keys: [.phone(name: "alice", first)]))
       let anchor = try #require(FleetAnchor(administrators: set, application: "app", group: ""))
@@ -41,7 +41,7 @@ import Testing
     return office
   }
 
-  private func list(_ phones: [PinnedPhone], _ version: Int64, _ office: Office, half: Bool = false) throws {
+  private func list(_ phones: [PinnedPhone], _ version: Int64, _ office: HelperFixture, half: Bool = false) throws {
     let folder = try office.state.folder("service")
     func heading(_ kind: String, _ number: Int64) -> String { "# iampass \(kind) for=own epoch=1 version=\(number)\n" }
     let lines = phones.map { "daemon:\($0.fields)\n" }.joined()
@@ -51,7 +51,8 @@ import Testing
   }
 
   @discardableResult
-  private func signIn(_ office: Office, by phone: PinnedPhone?, session: String = "1", type: String = "tty") throws
+  private func signIn(_ office: HelperFixture, by phone: PinnedPhone?, session: String = "1", type: String = "tty")
+    throws
     -> String
   {
     try office.signIn("daemon", session: session, type: type, phone: phone.map { ApprovingPhone($0) })

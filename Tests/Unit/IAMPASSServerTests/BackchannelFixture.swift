@@ -4,7 +4,7 @@ import Testing
 @testable import IAMPASSServer
 
 /// A service with alice's phone and a program that speaks OpenID Connect.
-struct BackchannelOffice {
+struct BackchannelFixture {
   static let grant = "urn:openid:params:grant-type:ciba"
 
   let fixture: Fixture

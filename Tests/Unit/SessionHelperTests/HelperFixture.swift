@@ -9,13 +9,13 @@ import Testing
 @testable import WorkerLink
 
 /// A computer with sessions, a service with a status for each, and their supervisor. Time is a number.
-final class Office {
+final class HelperFixture {
   let folder: ScratchFolder
   let run: RunFolder
-  let logind = OfficeLogind()
-  let service = OfficeService()
-  let seat = OfficeSeat()
-  let log = OfficeLog()
+  let logind = TestLogind()
+  let service = TestService()
+  let seat = TestSeat()
+  let log = TestLog()
   private(set) var supervisor: Supervisor
   private(set) var now: Int64 = 1_000_000
   let codes: RecoveryCodes
@@ -73,7 +73,7 @@ final class Office {
 
   private static func supervisor(
     _ setup: SupervisorSetup, _ run: RunFolder, _ open: OpenSessions, _ origin: OpenSession.Origin?,
-    _ logind: OfficeLogind, _ seat: OfficeSeat, _ service: OfficeService, _ log: OfficeLog,
+    _ logind: TestLogind, _ seat: TestSeat, _ service: TestService, _ log: TestLog,
     _ codes: RecoveryCodes, _ uses: PhoneUses, _ pace: PollingSchedule
   ) -> Supervisor {
     Supervisor(
@@ -157,7 +157,7 @@ final class Office {
   var stranger: ProcessIdentity { ProcessIdentity(pid: me.pid, startTime: me.startTime + 1) }
 }
 
-final class OfficeLogind: Logind {
+final class TestLogind: Logind {
   var sessions: [String: LogindSession] = [:]
   var unclear = false
   /// Sessions whose scope exists without processes.
@@ -234,7 +234,7 @@ final class OfficeLogind: Logind {
   func lockedHint(_ id: String) throws(LogindError) -> Bool { locksScreens && locked.contains(id) }
   /// Units that were asked to end, and what a session does then.
   private(set) var askedToEnd: [String] = []
-  var whenAsked: (OfficeLogind) -> Void = { _ in }
+  var whenAsked: (TestLogind) -> Void = { _ in }
   var refusesToAsk = 0
   func endUnit(_ name: String) throws(LogindError) {
     guard refusesToAsk == 0 else {
@@ -254,7 +254,7 @@ final class OfficeLogind: Logind {
   func stopUnit(_ name: String) throws(LogindError) { stopped.append(name) }
 }
 
-final class OfficeService: SessionService {
+final class TestService: SessionService {
   var answers: [String: ServiceOutcome] = [:]
   /// The reply to the question for the service's position.
   var toMark: ServiceOutcome = .mark(nil)
@@ -323,7 +323,7 @@ final class OfficeService: SessionService {
   }
 }
 
-final class OfficeSeat: Seat {
+final class TestSeat: Seat {
   private(set) var said: [String] = []
   private(set) var ticketsDropped: [String] = []
   /// Sessions whose processes do not end.
@@ -350,7 +350,7 @@ final class OfficeSeat: Seat {
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool { led.contains(id) }
 }
 
-final class OfficeLog: HelperLog {
+final class TestLog: HelperLog {
   private(set) var lines: [(priority: Int32, text: String)] = []
   func write(_ priority: Int32, _ text: String) { lines.append((priority, text)) }
   func count(_ text: String) -> Int { lines.count { $0.text.contains(text) } }

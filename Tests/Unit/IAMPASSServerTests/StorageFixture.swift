@@ -28,7 +28,7 @@ enum StorageEngine: String, CaseIterable, Sendable {
 }
 
 /// A storage with one application, seen through the protocol alone.
-final class StorageRoom: Sendable {
+final class StorageFixture: Sendable {
   let engine: StorageEngine
   let clock = TestClock()
   let folder: String

@@ -7,7 +7,7 @@ import Testing
 @testable import IAMPASSServer
 
 /// A database of the last release, with rows in every table that it had, and an empty PostgreSQL database.
-final class MoveRoom: Sendable {
+final class MoveFixture: Sendable {
   let clock = TestClock()
   let folder: String
   let url: String

@@ -7,7 +7,7 @@ import Testing
 @testable import SessionHelper
 
 /// A computer at whose seats users with phones sit. Time is a number.
-final class Desk {
+final class PresenceFixture {
   static let adapter = BluetoothAddress("00:AA:01:00:00:42")!
   static let hers = BluetoothAddress("00:AA:01:01:00:01")!
   static let hersToo = BluetoothAddress("00:AA:01:01:00:02")!
@@ -15,9 +15,9 @@ final class Desk {
 
   let folder: ScratchFolder
   let run: RunFolder
-  let logind = OfficeLogind()
-  let seat = OfficeSeat()
-  let log = OfficeLog()
+  let logind = TestLogind()
+  let seat = TestSeat()
+  let log = TestLog()
   let probe = PocketProbe()
   private(set) var supervisor: PresenceSupervisor
   private(set) var now: Int64 = 1_000_000
@@ -51,8 +51,8 @@ final class Desk {
   }
 
   private static func supervisor(
-    _ folder: ScratchFolder, _ run: RunFolder, _ logind: OfficeLogind, _ seat: OfficeSeat, _ probe: PocketProbe,
-    _ log: OfficeLog, _ bonds: Bonds
+    _ folder: ScratchFolder, _ run: RunFolder, _ logind: TestLogind, _ seat: TestSeat, _ probe: PocketProbe,
+    _ log: TestLog, _ bonds: Bonds
   ) -> PresenceSupervisor {
     PresenceSupervisor(
       phones: folder.path + "/presence", run: run, logind: logind, seat: seat, probe: probe, log: log

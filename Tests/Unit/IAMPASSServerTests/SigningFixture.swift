@@ -5,7 +5,7 @@ import Testing
 @testable import IAMPASSServer
 
 /// A service whose administrator's phone signs, with one computer.
-struct SigningOffice {
+struct SigningFixture {
   let fixture: Fixture
   let phone: TestPhone
   let desk: HostCredential
@@ -22,7 +22,7 @@ struct SigningOffice {
   init(_ engine: StorageEngine = .sqlite, starts: Bool = true) async throws {
     fixture = try await Fixture(engine: engine)
     phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
-    guard let operators = fixture.service.core.storage as? any OperatorStore else { throw StorageRoom.NotStarted() }
+    guard let operators = fixture.service.core.storage as? any OperatorStore else { throw StorageFixture.NotStarted() }
     desk = try await operators.createHostCredential(
       named: "desk", host: "desk-7", of: "shop", at: fixture.clock.now)
     if starts { _ = try await self.operators.createAdministratorSet(replacing: false, at: now) }

@@ -42,7 +42,7 @@ struct SigningAdministrator {
 
 /// A service whose administrator alice signs lists, for the computer `own` of the group `office`, which keeps them in a
 /// folder of the test's own.
-struct SigningOffice {
+struct SigningFixture {
   private let temporary: TemporaryFolder
   let alice: SigningAdministrator
   let set: AdministratorSet

@@ -9,13 +9,13 @@ import Logging
 
 /// A whole service without sockets, in memory: an application and one of its hosts, a user with a phone, and two
 /// requests that wait for her answer. It is made once; what an input changed is put back before the next.
-final class World {
+final class ServiceFixture {
   static let authority = "iampass.test"
   static let origin = "https://iampass.test"
   /// The clock stands still.
   static let now = UnixTime(seconds: 1_800_000_000)
-  static let clocks = MachineClocks(bootID: { "fuzz" }, sinceBoot: { 1_000 }, wall: { World.now })
-  nonisolated(unsafe) static let shared = World()
+  static let clocks = MachineClocks(bootID: { "fuzz" }, sinceBoot: { 1_000 }, wall: { ServiceFixture.now })
+  nonisolated(unsafe) static let shared = ServiceFixture()
 
   let application: Application
   let host: HostCredential
@@ -32,7 +32,7 @@ final class World {
 
   private init() {
     do {
-      storage = try SQLiteStorage(folder: folder + "/0", clocks: World.clocks)
+      storage = try SQLiteStorage(folder: folder + "/0", clocks: ServiceFixture.clocks)
       let storage = storage
       template = folder + "/template"
       let template = template
@@ -75,7 +75,7 @@ final class World {
       let next = folder + "/\(restored)"
       try FileManager.default.createDirectory(atPath: next, withIntermediateDirectories: true)
       try FileManager.default.copyItem(atPath: template, toPath: next + "/iampass.sqlite")
-      storage = try SQLiteStorage(folder: next, clocks: World.clocks)
+      storage = try SQLiteStorage(folder: next, clocks: ServiceFixture.clocks)
     } catch { fatalError("the world is not restored: \(error)") }
   }
 
@@ -86,8 +86,9 @@ final class World {
       ("$session", requests[0].session), ("$second", requests[1].session), ("$device", device),
       ("$nonce1", requests[0].nonce), ("$nonce2", requests[1].nonce), ("$expires", String(requests[0].expires)),
       ("$hash1", ShownContext.hash(requests[0].context)), ("$hash2", ShownContext.hash(requests[1].context)),
-      ("$code1", sessions[0].matchCode ?? ""), ("$code2", sessions[1].matchCode ?? ""), ("$origin", World.origin),
-      ("$now", String(World.now.seconds)), ("$point", Base64URL.encode((try? key.publicKey.point) ?? [])),
+      ("$code1", sessions[0].matchCode ?? ""), ("$code2", sessions[1].matchCode ?? ""),
+      ("$origin", ServiceFixture.origin),
+      ("$now", String(ServiceFixture.now.seconds)), ("$point", Base64URL.encode((try? key.publicKey.point) ?? [])),
     ]
   }
 
