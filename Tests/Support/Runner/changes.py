@@ -27,7 +27,7 @@ SUITES = {
     "Sources/Commands/ServerCommands": ("server/*", "browser/*"),
     "Sources/Commands/PhoneCommands": ("module/test_endings", "server/test_phone"),
     "Sources/Service/IAMPASSServer/PhonePage": ("browser/*",),
-    "Sources/Service/IAMPASSServer/Replies/Console": ("browser/test_console", "server/test_console*"),
+    "Sources/Service/IAMPASSServer/Replies/Console": ("browser/test_console*", "server/test_console*"),
     "Tests/Support/Demo": ("demo-acts",),
     "Tests/Support/Runner": ("runner/*",),
     "packaging": ("packaging/*", "runner/test_kept_builds", "runner/test_shared_builds"),

@@ -23,7 +23,7 @@ SCRATCH = PROJECT / ".build-tests"
 PYTHON = "/usr/bin/python3"
 
 #: The files of a suite that Firefox runs too.
-FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "console", "offline", "looks.Looks")
+FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "console", "console_applications", "offline", "looks.Looks")
 
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {

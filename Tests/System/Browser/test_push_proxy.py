@@ -4,7 +4,7 @@ import unittest
 
 from browser_world import until
 from Support.Service import push_service
-from test_push import PushCase, setUpModule  # noqa: F401: what its tests need
+from push_case import PushCase, setUpModule  # noqa: F401: what its tests need
 
 
 class ByProxy(PushCase):

@@ -3,19 +3,15 @@
 import contextlib
 import os
 import re
-import signal
 import subprocess
 import threading
 import time
 import unittest
 
+from faulty_world import GREATEST_WAIT, FaultyWorld
 from Support.Hosts import signed_requests
 from Support.Service.server import until
-from Support.Service.two_servers import TwoServers
 from Support.Service.world import PATIENCE, program, run
-
-#: Seconds after which every request has an answer while the database hangs: see PostgreSQLStorage.
-GREATEST_WAIT = 30
 
 #: A wall clock that is an hour ahead.
 CLOCK = r"""
@@ -43,45 +39,6 @@ time_t time(time_t *found) {
   return now.tv_sec;
 }
 """
-
-
-class FaultyWorld(TwoServers):
-    def adds(self, name, number=0):
-        """The code of a request that adds a user; 0 if there was no answer."""
-        path = f"/management/add_users/{self.application['application_id']}"
-        address = self.servers[number][1]
-        body = b'{"users": ["%s"]}' % name.encode()
-        keys = (self.application["application_id"], self.application["application_secret"])
-        headers = signed_requests.headers(*keys, address + path)
-        try:
-            return self.get(path, "POST", body, {**headers, "Content-Type": "application/json"}, address=address)[0]
-        except OSError:
-            return 0
-
-    @contextlib.contextmanager
-    def sql_goes_on(self, text):
-        """A transaction of the administrator's that has said `text` and does not end before the `with` block does. Gives what
-        asks further in it, and returns the answer's lines."""
-        asking = subprocess.Popen(
-            ["psql", "-X", "-A", "-t", "-q", self.postgresql.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-        def ask(text):
-            asking.stdin.write(f"{text}; SELECT 'said';\n")
-            asking.stdin.flush()
-            lines = []
-            while (line := asking.stdout.readline()) != "said\n":
-                assert line, "the database's administrator was sent away"
-                lines.append(line)
-            return lines
-
-        try:
-            ask(f"BEGIN; {text}")
-            yield ask
-        finally:
-            asking.communicate("ROLLBACK;\n", timeout=PATIENCE)
-
-    def users(self):
-        return set(self.postgresql.sql("SELECT name FROM app_user"))
 
 
 class Running(unittest.TestCase):
@@ -274,92 +231,6 @@ class FullDisk(unittest.TestCase):
         users = world.users()
         self.assertEqual({name for name, code in said.items() if code == 201} - users, set())
         self.assertNotIn(f"user-{number}", users)
-
-
-class InTheMiddle(unittest.TestCase):
-    def setUp(self):
-        self.world = FaultyWorld()
-        self.addCleanup(self.world.close)
-        self.world.serve_twice(standby=True)
-
-    def test_a_failover_in_the_middle_of_commits_loses_nothing_that_was_said(self):
-        """What was said to have happened is there, and nothing is there twice."""
-        world = self.world
-        said, over = {}, threading.Event()
-
-        def add(number):
-            count = 0
-            while not over.is_set():
-                name = f"user-{number}-{count}"
-                count += 1
-                said[name] = world.adds(name, number % 2)
-                if said[name] != 201:
-                    time.sleep(0.05)
-
-        threads = [threading.Thread(target=add, args=(number,)) for number in range(6)]
-        for thread in threads:
-            thread.start()
-        until(lambda: list(said.values()).count(201) > 30, "some users")
-        world.postgresql.stop("immediate")
-        world.standby.promote()
-        before = list(said.values()).count(201)
-        until(lambda: list(said.values()).count(201) > before + 30, "users after the failover")
-        over.set()
-        for thread in threads:
-            thread.join(PATIENCE)
-        world.postgresql, world.standby = world.standby, world.postgresql
-        users = world.users()
-        self.assertEqual({name for name, code in said.items() if code == 201} - users, set())
-        # A request that got no success may have added its user, once.
-        added = world.postgresql.sql("SELECT count(*) FROM audit WHERE event = 'user added'")
-        self.assertEqual(int(added[0]), len(users))
-
-    @contextlib.contextmanager
-    def hanging_standby(self):
-        with open(os.path.join(self.world.standby.data, "postmaster.pid"), encoding="utf-8") as file:
-            standby = file.readline().strip()
-        group = [standby, *run("pgrep", "-P", standby).split()]
-
-        def send(number):
-            for process in group:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(int(process), number)
-
-        send(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            send(signal.SIGCONT)
-
-    def test_while_a_standby_hangs_what_is_old_is_forgotten_and_statuses_are_answered(self):
-        world = self.world
-        session = world.approved("web-1")
-        codes = []
-
-        def is_forgotten():
-            for number in (0, 1):
-                world.at(number)
-                codes.append(world.ask_status(world.elsewhere(session))[0])
-            return not world.postgresql.sql("SELECT 1 FROM spent_nonce WHERE client = 'old' LIMIT 1")
-
-        with self.hanging_standby():
-            # The administrator's own commit does not wait, either.
-            world.postgresql.sql(
-                "SET synchronous_commit = off; INSERT INTO spent_nonce (client, nonce, forget_at, spent_at) "
-                "SELECT 'old', number::text, 1000 * number, 1000 * number FROM generate_series(1, 2500) AS number")
-            until(is_forgotten, "housekeeping that has forgotten them", 120)
-            is_forgotten()
-        self.assertEqual(set(codes), {200})
-        world.at(0)
-
-    def test_a_standby_that_hangs_costs_a_bounded_wait_and_then_all_goes_on(self):
-        world = self.world
-        with self.hanging_standby():
-            begun = time.monotonic()
-            self.assertEqual(world.adds("slow"), 503)
-            self.assertLess(time.monotonic() - begun, GREATEST_WAIT)
-        until(lambda: world.adds("after") in (200, 201), "the standby's answers")
-        self.assertIn("after", world.users())
 
 
 class NotThere(unittest.TestCase):

@@ -8,7 +8,7 @@ import unittest
 from Support.Service import ports
 from Support.Service.server import TEMPORARY, UNAVAILABLE
 from Support.Service.world import PATIENCE, program
-from test_sealed import CLEAR, SealedWorld
+from sealed_world import CLEAR, SealedWorld
 from test_usual_place import INSIDE
 
 UNIT = """[Service]
