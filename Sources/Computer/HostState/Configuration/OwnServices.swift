@@ -104,6 +104,12 @@ public struct OwnServices: Sendable, Equatable {
 }
 
 extension Configuration {
+  /// The listed services, and the lockers that ask the phone by ``unlock``.
+  public var servicesThatMayAsk: [String] {
+    unlock == .off
+      ? services : DesktopServices.expanded(services + DesktopServices.all.filter(DesktopServices.unlocks))
+  }
+
   /// Whether ``ServiceTable`` or an administrator's file has a row for the service.
   public func knows(_ service: String) -> Bool {
     ServiceTable.row(service) != nil || DesktopServices.isGDM(service) || ownServices.row(service) != nil

@@ -223,37 +223,3 @@ public struct AttemptLimiter: Sendable {
     return path
   }
 }
-
-/// A folder in which requests of strangers cause files. Their number is bounded.
-enum BoundedFolder {
-  /// Removes files that no longer matter once the folder is full.
-  ///
-  /// - Parameter isStale: whether a file of this age, in seconds, no longer matters.
-  /// - Throws: `ENOSPC` if the folder stays full.
-  static func makeRoom(in folder: String, greatestCount: Int, isStale: (Int64) -> Bool) throws(FileError) {
-    let names = try self.names(in: folder)
-    guard names.count >= greatestCount else { return }
-    var left = names.count
-    for name in names {
-      var found = stat()
-      guard lstat(folder + "/" + name, &found) == 0 else { continue }
-      if isStale(Int64(time(nil)) - Int64(found.st_mtim.tv_sec)), unlink(folder + "/" + name) == 0 { left -= 1 }
-    }
-    guard left < greatestCount else { throw FileError(.system(ENOSPC), path: folder) }
-  }
-
-  /// Removes the older half of the files once the folder is full.
-  static func forgetOldest(in folder: String, greatestCount: Int) throws(FileError) {
-    let names = try self.names(in: folder)
-    guard names.count >= greatestCount else { return }
-    let times = names.map { (name) -> (name: String, time: Int) in
-      var found = stat()
-      return (name, lstat(folder + "/" + name, &found) == 0 ? found.st_mtim.tv_sec : 0)
-    }
-    for file in times.sorted(by: { $0.time < $1.time }).prefix(names.count / 2) { unlink(folder + "/" + file.name) }
-  }
-
-  static func names(in folder: String) throws(FileError) -> [String] {
-    try FolderListing.names(in: folder).filter { !$0.hasPrefix(".") }
-  }
-}

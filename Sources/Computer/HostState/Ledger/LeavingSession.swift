@@ -35,7 +35,7 @@ public struct LeavingSession: Sendable, Equatable {
   /// A session that was not opened by a phone.
   ///
   /// - Parameters:
-  ///   - id: an id that ``SessionLedger/isID(_:)`` takes and that is not a record's.
+  ///   - id: an id that ``FileID/isValid(_:)`` takes and that is not a record's.
   ///   - service: a name for the log in place of a PAM service.
   public init(id: String, user: UnixUsername, uid: UInt32, service: String, binding: SessionRecord.Binding) {
     self.id = id

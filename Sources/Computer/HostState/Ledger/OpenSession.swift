@@ -76,7 +76,7 @@ public struct OpenSession: Sendable, Equatable {
   /// A request to a phone, which has no record.
   ///
   /// - Parameters:
-  ///   - id: an id that ``SessionLedger/isID(_:)`` takes.
+  ///   - id: an id that ``FileID/isValid(_:)`` takes.
   ///   - end: when the service ends it by itself, in seconds since 1970.
   public init(_ remote: RemoteSession, id: String, origin: Origin, end: Int64) {
     self.id = id

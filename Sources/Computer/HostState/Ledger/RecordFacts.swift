@@ -52,7 +52,7 @@ struct RecordFacts {
   /// The id of the record that a file of this name is a fact of; nil for any other name.
   static func id(ofFactNamed name: String) -> String? {
     let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, SessionLedger.isID(parts[0]), Fact(rawValue: parts[1]) != nil else { return nil }
+    guard parts.count == 2, FileID.isValid(parts[0]), Fact(rawValue: parts[1]) != nil else { return nil }
     return parts[0]
   }
 

@@ -15,7 +15,7 @@ struct RecordFiles: Sendable {
       let folder = try run.folder(name)
       let names = try FolderListing.names(in: folder)
       UnfinishedFiles.removeOld(of: names, in: folder)
-      return names.filter(SessionLedger.isID)
+      return names.filter(FileID.isValid)
     } catch { throw .file(error) }
   }
 
@@ -48,7 +48,7 @@ struct RecordFiles: Sendable {
   }
 
   private func path(_ id: String) throws(LedgerError) -> String {
-    guard SessionLedger.isID(id) else { throw .badID }
+    guard FileID.isValid(id) else { throw .badID }
     do { return try run.folder(name) + "/" + id } catch { throw .file(error) }
   }
 }
@@ -61,7 +61,7 @@ enum UnfinishedFiles {
   /// - Parameter names: the names in the folder. Only names that begin with a record's id matter.
   static func removeOld(of names: [String], in folder: String) {
     var found = stat()
-    for name in names where name.hasSuffix(NewFile.ending) && SessionLedger.isID(String(name.prefix(32))) {
+    for name in names where name.hasSuffix(NewFile.ending) && FileID.isValid(String(name.prefix(32))) {
       let path = folder + "/" + name
       if lstat(path, &found) == 0, time(nil) - found.st_mtim.tv_sec > writingTime { unlink(path) }
     }

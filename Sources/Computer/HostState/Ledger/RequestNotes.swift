@@ -68,7 +68,7 @@ public struct RequestNotes: Sendable {
   /// - Parameter now: seconds since 1970.
   public func leftOver(now: Int64) throws(FileError) -> [RequestNote] {
     let folder = try run.folder(name)
-    let ids = try FolderListing.names(in: folder).filter(SessionLedger.isID)
+    let ids = try FolderListing.names(in: folder).filter(FileID.isValid)
     return ids.prefix(Self.mostAtOnce).compactMap { Self.dead($0, in: folder, now: now) }
   }
 

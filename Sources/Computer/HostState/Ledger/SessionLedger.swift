@@ -276,7 +276,7 @@ public struct SessionLedger: Sendable {
   }
 
   private static func path(_ id: String, in folder: String) throws(LedgerError) -> String {
-    guard isID(id) else { throw .badID }
+    guard FileID.isValid(id) else { throw .badID }
     return folder + "/" + id
   }
 
@@ -288,18 +288,11 @@ public struct SessionLedger: Sendable {
   /// Names of all files that may be records, in no order.
   public func ids() throws(LedgerError) -> [String] {
     let folder = try folder()
-    do { return try FolderListing.names(in: folder).filter(Self.isID) } catch { throw .file(error) }
+    do { return try FolderListing.names(in: folder).filter(FileID.isValid) } catch { throw .file(error) }
   }
 
   /// The id of the record that a file of this name is the record or a fact of; nil for any other name.
   public static func recordID(ofFileNamed name: String) -> String? {
-    isID(name) ? name : RecordFacts.id(ofFactNamed: name)
-  }
-
-  /// Whether a record could have this id. A file whose name is not such an id is not a record.
-  public static func isID(_ text: String) -> Bool { text.utf8.count == 32 && text.utf8.allSatisfy(isHexadecimal) }
-
-  static func isHexadecimal(_ byte: UInt8) -> Bool {
-    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte) || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+    FileID.isValid(name) ? name : RecordFacts.id(ofFactNamed: name)
   }
 }

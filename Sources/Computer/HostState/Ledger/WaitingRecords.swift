@@ -27,7 +27,7 @@ struct WaitingRecords {
       where error.code == .missing
     { return nil } catch { throw .file(error) }
     let id = String(decoding: bytes, as: UTF8.self)
-    guard SessionLedger.isID(id) else { throw .notARecord }
+    guard FileID.isValid(id) else { throw .notARecord }
     return id
   }
 

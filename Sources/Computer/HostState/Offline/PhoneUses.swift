@@ -63,7 +63,7 @@ public struct PhoneUses: Sendable {
     var found = stat()
     guard lstat(state.path + "/offline/uses", &found) == 0 else { return [] }
     let folder = try self.folder()
-    return try FolderListing.names(in: folder).filter(SessionLedger.isID).compactMap { id in
+    return try FolderListing.names(in: folder).filter(FileID.isValid).compactMap { id in
       let bytes = try? SecureFile.read(folder + "/" + id, privacy: .secret, limit: Self.greatestSize)
       return bytes.flatMap { PhoneUse(id: id, parsing: $0) }
     }

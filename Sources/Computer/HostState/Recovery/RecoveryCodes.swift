@@ -203,7 +203,7 @@ public struct RecoveryCodes: Sendable {
   /// The name of a use without its ending; nil for any other file.
   private static func use(named file: String) -> String? {
     let parts = file.split(separator: ".", omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 4, isSetName(parts[0]), SessionLedger.isID(parts[1]), Int(parts[2]) != nil,
+    guard parts.count == 4, isSetName(parts[0]), FileID.isValid(parts[1]), Int(parts[2]) != nil,
       "." + parts[3] == usedEnding
     else { return nil }
     return parts[..<3].joined(separator: ".")
@@ -294,7 +294,7 @@ public struct RecoveryCodes: Sendable {
   }
 
   private static func isSetName(_ name: String) -> Bool {
-    name.utf8.count == 64 && name.utf8.allSatisfy { SessionLedger.isHexadecimal($0) }
+    name.utf8.count == 64 && name.utf8.allSatisfy { FileID.isHexadecimal($0) }
   }
 
   private static func usedName(_ number: Int, of set: RecoverySet) -> String {

@@ -54,7 +54,7 @@ public struct RecoverySet: Sendable, Equatable {
   /// Nil for bytes that are not a whole set of this version, with hashes of the one scheme.
   init?(parsing bytes: [UInt8]) {
     guard let json = try? JSON(parsing: bytes), json["version"]?.integer == Self.version, let id = json["id"]?.string,
-      SessionLedger.isID(id), let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
+      FileID.isValid(id), let user = json["user"]?.string.flatMap({ UnixUsername(validating: $0) }),
       let uid = json["uid"]?.integer.flatMap({ UInt32(exactly: $0) }), let created = json["created"]?.integer,
       times.contains(created),
       let computer = json["computer"]?.string, let setting = json["setting"]?.string,

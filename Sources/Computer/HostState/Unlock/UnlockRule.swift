@@ -77,11 +77,3 @@ extension LogindSession {
     self.uid == uid && isActive && isSignIn && !isRemote && !isClosing
   }
 }
-
-extension Configuration {
-  /// The listed services, and the lockers that ask the phone by ``unlock``.
-  public var servicesThatMayAsk: [String] {
-    unlock == .off
-      ? services : DesktopServices.expanded(services + DesktopServices.all.filter(DesktopServices.unlocks))
-  }
-}

@@ -61,4 +61,10 @@ struct ServiceCore: Sendable {
       announceChange(of: session)
     }
   }
+
+  /// Whether the storage answers.
+  func health() async throws -> ServiceReply {
+    try await storage.answer()
+    return .done
+  }
 }

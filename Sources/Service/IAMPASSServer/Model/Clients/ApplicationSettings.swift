@@ -47,9 +47,9 @@ public struct ApplicationSettings: Sendable, Equatable {
   var silenceLeaves = false
   var matchCodes = MatchCodes.on
   /// How long a request waits for its answer, in seconds.
-  var answerTime = SessionLifecycle.answerTime
+  var answerTime = Self.usualAnswerTime
   /// The longest time of a session in seconds, even if its computer asks for more.
-  var greatestDuration = SessionLifecycle.durations.upperBound
+  var greatestDuration = Self.longestDuration
   /// The program that sends registration links; empty: there is none.
   var hook = ""
   /// Whether apps may vouch for their user's face (the method `facial`).
@@ -63,6 +63,10 @@ public struct ApplicationSettings: Sendable, Equatable {
   /// Whether the application has no new sign-ins and no management.
   var isDisabled = false
 
+  /// How long a request waits for its answer unless the administrator chooses, in seconds.
+  static let usualAnswerTime: Int64 = 60
+  /// The longest time that a session can have, in seconds: 30 days.
+  static let longestDuration: Int64 = 2_592_000
   /// The valid answer times in seconds.
   static let answerTimes: ClosedRange<Int64> = 10...300
   /// The valid numbers of phones of a user.

@@ -7,13 +7,13 @@ import IAMPASSProtocol
 /// `failed` if the phone does not support the required method.
 public struct SessionLifecycle: Sendable, Equatable {
   /// How long a request waits for its answer, in seconds.
-  public static let answerTime: Int64 = 60
+  public static let answerTime = ApplicationSettings.usualAnswerTime
   /// How long an approval waits for its client to fetch it, in seconds: the client may have gone without saying so.
   public static let collectionTime: Int64 = 30
   /// The longest time of a session if its client does not set one, in seconds. The published service has the same.
   public static let usualDuration: Int64 = 3_600
-  /// The valid durations in seconds, up to 30 days.
-  public static let durations: ClosedRange<Int64> = 1...2_592_000
+  /// The valid durations in seconds.
+  public static let durations: ClosedRange<Int64> = 1...ApplicationSettings.longestDuration
 
   /// Why a session ended: the status reply's `reason`.
   public enum Ending: String, Sendable, CaseIterable {

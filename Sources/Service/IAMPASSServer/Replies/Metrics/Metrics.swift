@@ -170,11 +170,3 @@ extension OpenMetricsText {
     }
   }
 }
-
-extension ServiceCore {
-  /// Whether the storage answers.
-  func health() async throws -> ServiceReply {
-    try await storage.answer()
-    return .done
-  }
-}
