@@ -338,15 +338,24 @@ let package = Package(
     .testTarget(
       name: "IAMPASSClientTests",
       dependencies: [
-        "IAMPASSClient", "HostState", "HostSystem", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol", "CHost",
+        "IAMPASSClient", "HostState", "HostSystem", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol",
       ],
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
+    .testTarget(
+      name: "WorkerLinkTests", dependencies: ["WorkerLink", "HostSystem", "IAMPASSProtocol", "CHost"],
+      path: "Tests/Unit/WorkerLinkTests", swiftSettings: strict),
+    .testTarget(
+      name: "DeviceProtocolTests", dependencies: ["DeviceProtocol", "IAMPASSProtocol"],
+      path: "Tests/Unit/DeviceProtocolTests", swiftSettings: strict),
     .testTarget(
       name: "IAMPASSPhoneTests",
       dependencies: ["IAMPASSPhone", "DeviceProtocol", "HostSystem", "IAMPASSProtocol", "WorkerLink"],
       path: "Tests/Unit/IAMPASSPhoneTests",
       swiftSettings: strict),
+    .testTarget(
+      name: "HostSystemTests", dependencies: ["HostSystem", "WorkerLink", "CHost"],
+      path: "Tests/Unit/HostSystemTests", swiftSettings: strict),
     .testTarget(
       name: "HostStateTests",
       dependencies: [

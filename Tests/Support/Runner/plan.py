@@ -71,7 +71,8 @@ ENDING = "KeptInputsTests"
 UNIT_TESTS = {"waiting": ["--no-parallel", "--filter", WAITING], "kept-inputs": ["--filter", ENDING],
               "others": ["--skip", f"{WAITING}|{ENDING}"]}  # fmt: skip
 #: Files of Tests/Unit about what decides on a sign-in. A wrong decision has no second try.
-DECIDING = "IAMPASSProtocolTests/* HostStateTests/* LoginModuleTests/* IAMPASSClientTests/Approval* IAMPASSClientTests/Document*".split()
+DECIDING = ("IAMPASSProtocolTests/* HostSystemTests/* HostStateTests/* LoginModuleTests/* IAMPASSClientTests/Approval* "
+            "IAMPASSClientTests/Document*").split()
 
 
 class Plan:

@@ -3,7 +3,6 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// Serialized, since some of them count the process's children and descriptors.

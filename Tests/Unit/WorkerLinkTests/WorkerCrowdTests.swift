@@ -4,7 +4,6 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 extension WorkerTests {

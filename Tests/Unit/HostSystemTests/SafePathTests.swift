@@ -3,7 +3,6 @@ import Foundation
 import Testing
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 @Suite(.enabled(if: geteuid() == 0, "gives files to other users"))

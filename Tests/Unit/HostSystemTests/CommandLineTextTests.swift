@@ -1,8 +1,6 @@
 import Testing
 
-@testable import HostState
 @testable import HostSystem
-@testable import WorkerLink
 
 /// A program's arguments as the phone shows them.
 @Suite struct CommandLineTextTests {

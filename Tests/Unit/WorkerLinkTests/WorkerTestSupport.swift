@@ -2,7 +2,6 @@ import Foundation
 import IAMPASSProtocol
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// The services of Tests/Support/HostileService, started once for all tests.

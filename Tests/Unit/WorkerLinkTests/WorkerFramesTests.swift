@@ -2,7 +2,6 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 struct WorkerFramesTests {

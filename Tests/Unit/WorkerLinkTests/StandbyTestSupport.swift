@@ -4,7 +4,6 @@ import IAMPASSProtocol
 import Testing
 
 @testable import HostSystem
-@testable import IAMPASSClient
 @testable import WorkerLink
 
 /// The worker's program in a place that its user can read, as the package installs it. Only root may read a build's
@@ -86,7 +85,7 @@ final class Standby: Listener {
   var isThere: Bool { FileIdentity(following: "/proc/\(process)/exe") != nil }
 
   /// Workers that this process started itself.
-  func ownWorkers() -> [pid_t] { IAMPASSClientTests.workers().filter { $0 != process } }
+  func ownWorkers() -> [pid_t] { WorkerLinkTests.workers().filter { $0 != process } }
 
   func workers() -> [pid_t] {
     let list = try? String(contentsOfFile: "/proc/\(process)/task/\(process)/children", encoding: .utf8)

@@ -1,4 +1,3 @@
-import IAMPASSClient
 import Testing
 import WorkerLink
 
