@@ -69,6 +69,9 @@ public struct Doctor {
         configuration: configuration,
         services: (DesktopServices.all + DesktopServices.untriedLockers).filter { reader.has($0) }
       ).findings)
+    if let finding = EmptyPasswordFinding.finding(configuration.servicesThatMayAsk.filter { reader.has($0) }) {
+      report.add([finding])
+    }
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service, accounts: accounts)
         .findings())

@@ -64,6 +64,18 @@ import Testing
     #expect(LockerWithoutFile.finding("greetd", folder: "/etc/pam.d") { _ in true } == nil)
   }
 
+  @Test func aSwaylockThatIgnoresEnterAloneIsAWarning() {
+    func finding(_ text: String, at services: [String] = ["sudo", "swaylock"]) -> Finding? {
+      EmptyPasswordFinding.finding(services, text: Array(text.utf8))
+    }
+    #expect(finding("color=000000\nignore-empty-password\n")?.level == .warning)
+    let text = "/etc/swaylock/config has ignore-empty-password: "
+    #expect(finding("ignore-empty-password")?.text.hasPrefix(text) == true)
+    #expect(finding("#ignore-empty-password\nshow-failed-attempts\n") == nil)
+    #expect(finding("") == nil)
+    #expect(finding("ignore-empty-password\n", at: ["sudo", "gtklock"]) == nil)
+  }
+
   private static let files = ["/p/common-auth": "auth required pam_a.so\n", "/p/i3lock": "@include common-auth\n"]
 
   private func reader(installed: [String], _ files: [String: String] = files) -> PAMReader {
