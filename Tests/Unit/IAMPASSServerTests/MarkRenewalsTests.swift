@@ -66,7 +66,7 @@ import Testing
     storage.goOn()
     #expect(try await first.value == .renewed)
     for other in others { #expect(try await other.value == .renewed) }
-    #expect(storage.steps == [1, 128, 128, 128, 116])
+    #expect(storage.steps == [1] + Array(repeating: 32, count: 15) + [20])
     #expect(storage.alone == 0)
   }
 

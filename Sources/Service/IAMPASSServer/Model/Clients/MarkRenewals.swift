@@ -1,8 +1,8 @@
 /// Marks of computers that are renewed: one step stores those of all who connect at the same time, as all computers do
 /// after a restart of the service.
 final class MarkRenewals: Sendable {
-  /// One step stores no more: others' changes wait meanwhile.
-  private static let greatestCount = 128
+  /// One step stores no more: others' changes wait meanwhile, some milliseconds for each mark over a network.
+  private static let greatestCount = 32
 
   private let storage: any CloneDetectorStore
   private let turns: SharedTurns<ComputerMarkSighting, CloneDetector.Finding?>

@@ -24,20 +24,14 @@ extension CloneDetector {
     try db.first("SELECT 1 AS found FROM host_mark WHERE credential = $1 AND forked_at IS NOT NULL", credential) != nil
   }
 
-  /// - Parameter ifFork: also notes that a computer was copied.
-  /// - Returns: nil if it was copied and that is not noted.
-  fileprivate static func note(
-    _ sighting: ComputerMarkSighting, ifFork: Bool, in db: some StorageTransaction
-  ) throws -> Finding? {
-    guard try HostCredential.find(sighting.credential, in: db) != nil else { return .known }
-    guard var detector = try find(sighting.credential, in: db) else {
-      try CloneDetector(sighting).store(for: sighting.credential, in: db)
-      return .renewed
-    }
+  /// What a sighting says, and what is then to be stored; nil if nothing is.
+  fileprivate static func judge(
+    _ sighting: ComputerMarkSighting, in db: some StorageTransaction
+  ) throws -> (finding: Finding, detector: CloneDetector?) {
+    guard try HostCredential.find(sighting.credential, in: db) != nil else { return (.known, nil) }
+    guard var detector = try find(sighting.credential, in: db) else { return (.renewed, CloneDetector(sighting)) }
     let finding = detector.take(sighting)
-    if case .forked = finding, !ifFork { return nil }
-    if finding != .known { try detector.store(for: sighting.credential, in: db) }
-    return finding
+    return (finding, finding == .known ? nil : detector)
   }
 
   fileprivate func store(for credential: String, in db: some StorageTransaction) throws {
@@ -66,13 +60,22 @@ extension StorageEngine {
   func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {
     try await write { db in
       try sightings.map { sighting in
-        do { return try CloneDetector.note(sighting, ifFork: false, in: db) } catch is DamagedRow { return nil }
+        do {
+          let (finding, detector) = try CloneDetector.judge(sighting, in: db)
+          if case .forked = finding { return nil }
+          try detector?.store(for: sighting.credential, in: db)
+          return finding
+        } catch is DamagedRow { return nil }
       }
     }
   }
 
   func record(_ sighting: ComputerMarkSighting) async throws -> CloneDetector.Finding {
-    try await write { try CloneDetector.note(sighting, ifFork: true, in: $0) ?? .known }
+    try await write { db in
+      let (finding, detector) = try CloneDetector.judge(sighting, in: db)
+      try detector?.store(for: sighting.credential, in: db)
+      return finding
+    }
   }
 
   public func clonedComputers(of application: String) async throws -> [ClonedComputer] {
