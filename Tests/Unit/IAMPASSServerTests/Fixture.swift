@@ -64,13 +64,15 @@ final class Fixture: Sendable {
   init(
     publicURL: String? = nil, matchCodes: MatchCodes = .off,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, engine: StorageEngine = .sqlite,
-    wrap: (any ServiceStorage) -> any ServiceStorage = { $0 }
+    unauthenticated: UnauthenticatedRequestLimit = .init(), wrap: (any ServiceStorage) -> any ServiceStorage = { $0 }
   ) async throws {
     folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try engine.open(in: folder, clock)
     bare = storage
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)
-    service = Fixture.service(wrap(storage), folder, publicURL: try publicURL.map { try ServerURL($0) }, logger: logger)
+    service = Fixture.service(
+      wrap(storage), folder, publicURL: try publicURL.map { try ServerURL($0) }, unauthenticated: unauthenticated,
+      logger: logger)
   }
 
   deinit { try? FileManager.default.removeItem(atPath: folder) }
@@ -89,10 +91,11 @@ final class Fixture: Sendable {
 
   private static func service(
     _ storage: any ServiceStorage, _ programs: String, publicURL: ServerURL?,
+    unauthenticated: UnauthenticatedRequestLimit = .init(),
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
   ) -> SignInService {
     SignInService(
-      on: storage, publicURL: publicURL, programs: programs, logger: logger,
+      on: storage, publicURL: publicURL, programs: programs, unauthenticated: unauthenticated, logger: logger,
       joinCodes: JoinCodeMaker { (secret) throws(JoinCodeMaker.Problem) in
         JoinCode(anchor: .authority, digest: Array(repeating: 7, count: 32), secret: secret)
       })

@@ -85,14 +85,103 @@ struct UnauthenticatedRequestLimitTests {
       peer: peer)
   }
 
-  @Test func aSendersShareLeavesPlacesToOthers() throws {
-    let unauthenticated = UnauthenticatedRequestLimit()
-    let places = try (0..<UnauthenticatedRequestLimit.greatestShare).map { _ in try unauthenticated.enter(from: "a") }
-    #expect(throws: TooManyUnauthenticatedRequests.self) { try unauthenticated.enter(from: "a") }
-    let other = try unauthenticated.enter(from: "b")
-    places[0].leave()
-    _ = try unauthenticated.enter(from: "a")
+  /// The service was started again: it knows none of them, and all have one public address.
+  @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases)
+  func anOfficesComputersThatAskAtOnceAreAllAnswered(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(
+      engine: engine, unauthenticated: UnauthenticatedRequestLimit(patience: .seconds(600)))
+    let storage = fixture.service.core.storage
+    var requests: [ServiceRequest] = []
+    for number in 0..<3 * Self.share {
+      let credential = try await storage.createHostCredential(
+        named: "desk-\(number)", host: "desk-\(number)", of: "shop", at: storage.now())
+      requests.append(try fixture.signed("GET", "/authentication/service_mark/" + credential.id, by: credential))
+    }
+    let statuses = await withTaskGroup(of: Int.self) { group in
+      for request in requests { group.addTask { await fixture.respond(request).status } }
+      return await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(statuses == Array(repeating: 200, count: requests.count))
+    #expect(fixture.service.core.unauthenticated.count == 0)
+  }
+
+  // The places and their queue
+
+  private typealias Place = UnauthenticatedRequestLimit.Place
+
+  private static let share = UnauthenticatedRequestLimit.greatestShare
+
+  /// A limit that waits as long as it takes, and this sender's share of its places.
+  private static func limit(fullOf sender: String) async throws -> (UnauthenticatedRequestLimit, [Place]) {
+    let limit = UnauthenticatedRequestLimit(patience: .seconds(600))
+    return (limit, try await fill(limit, from: sender))
+  }
+
+  private static func fill(_ limit: UnauthenticatedRequestLimit, from sender: String) async throws -> [Place] {
+    var places: [Place] = []
+    for _ in 0..<share { places.append(try await limit.enter(from: sender)) }
+    return places
+  }
+
+  /// A request that waits by the time this returns.
+  private static func waiter(
+    _ sender: String, at limit: UnauthenticatedRequestLimit
+  ) async -> Task<Place, any Error> {
+    let before = limit.waiting
+    let task = Task { try await limit.enter(from: sender) }
+    while limit.waiting == before { await Task.yield() }
+    return task
+  }
+
+  @Test(.timeLimit(.wholeRun)) func aSendersShareLeavesPlacesToOthers() async throws {
+    let (limit, places) = try await Self.limit(fullOf: "a")
+    let further = await Self.waiter("a", at: limit)
+    let other = try await limit.enter(from: "b")
+    #expect(limit.waiting == 1 && limit.count == Self.share + 1)
     other.leave()
-    #expect(unauthenticated.count == UnauthenticatedRequestLimit.greatestShare)
+    #expect(limit.waiting == 1 && limit.count == Self.share)
+    places[0].leave()
+    _ = try await further.value
+    #expect(limit.waiting == 0 && limit.count == Self.share)
+  }
+
+  @Test(.timeLimit(.wholeRun)) func sendersWhoWaitTakeTurns() async throws {
+    let (limit, places) = try await Self.limit(fullOf: "a")
+    _ = try await Self.fill(limit, from: "b")
+    var many: [Task<Place, any Error>] = []
+    for _ in 0..<3 { many.append(await Self.waiter("many", at: limit)) }
+    let one = await Self.waiter("one", at: limit)
+    places[0].leave()
+    _ = try await many[0].value
+    // The first of the other's requests, and not the second of this one's.
+    places[1].leave()
+    _ = try await one.value
+    #expect(limit.waiting == 2)
+    places[2].leave()
+    _ = try await many[1].value
+    #expect(limit.waiting == 1 && limit.count == UnauthenticatedRequestLimit.greatestCount)
+    places[3].leave()
+    _ = try await many[2].value
+  }
+
+  @Test(.timeLimit(.wholeRun)) func whoHasWaitedLongEnoughIsRefused() async throws {
+    let limit = UnauthenticatedRequestLimit(patience: .milliseconds(20))
+    let places = try await Self.fill(limit, from: "a")
+    await #expect(throws: TooManyUnauthenticatedRequests.self) { try await limit.enter(from: "a") }
+    #expect(limit.waiting == 0 && limit.count == Self.share)
+    // And nothing is kept for it.
+    places[0].leave()
+    #expect(limit.count == Self.share - 1)
+    _ = try await limit.enter(from: "a")
+  }
+
+  @Test(.timeLimit(.wholeRun)) func noSenderLetsMoreWaitThanItsShare() async throws {
+    let (limit, places) = try await Self.limit(fullOf: "a")
+    var waiters: [Task<Place, any Error>] = []
+    for _ in 0..<UnauthenticatedRequestLimit.greatestQueueShare { waiters.append(await Self.waiter("a", at: limit)) }
+    await #expect(throws: TooManyUnauthenticatedRequests.self) { try await limit.enter(from: "a") }
+    for place in places { place.leave() }
+    for waiter in waiters { try await waiter.value.leave() }
+    #expect(limit.waiting == 0 && limit.count == 0)
   }
 }

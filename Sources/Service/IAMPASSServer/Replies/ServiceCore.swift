@@ -14,7 +14,7 @@ struct ServiceCore: Sendable {
   let failures = FailureLimits()
   /// Counts requests with unknown ids.
   let unknownIDs = FailureLimits()
-  let unauthenticated = UnauthenticatedRequestLimit()
+  let unauthenticated: UnauthenticatedRequestLimit
   let signInClients: KnownSignInClients
   let signingKeys: KnownSigningKeys
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
@@ -26,8 +26,9 @@ struct ServiceCore: Sendable {
   let audit: Audit
   let logger: Logger
 
-  init(storage: any ServiceStorage, logger: Logger) {
+  init(storage: any ServiceStorage, unauthenticated: UnauthenticatedRequestLimit, logger: Logger) {
     self.storage = storage
+    self.unauthenticated = unauthenticated
     self.logger = logger
     marks = MarkRenewals(storage)
     signInClients = KnownSignInClients(storage)

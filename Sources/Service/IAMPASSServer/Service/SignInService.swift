@@ -52,10 +52,10 @@ public struct SignInService: Sendable {
   init(
     on storage: any ServiceStorage, publicURL: ServerURL?, longestWait: Int64 = usualWait,
     pushTrust: PushTrust = PushTrust(), pushContact: PushContact? = nil, proxies: TrustedProxies = .init(),
-    programs: String = SignInService.usualPrograms, logger: Logger,
-    certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
+    programs: String = SignInService.usualPrograms, unauthenticated: UnauthenticatedRequestLimit = .init(),
+    logger: Logger, certificateEnd: @escaping @Sendable () -> UnixTime? = { nil }, joinCodes: JoinCodeMaker = .none
   ) {
-    core = ServiceCore(storage: storage, logger: logger)
+    core = ServiceCore(storage: storage, unauthenticated: unauthenticated, logger: logger)
     let pushes = PushSender(
       storage: storage, trust: pushTrust, contact: pushContact, counts: core.metrics.pushes, logger: logger)
     let sessions = SessionReplies(core: core, longestWait: longestWait, pushes: pushes)

@@ -23,7 +23,7 @@ extension ServiceCore {
   ///
   /// - Throws: the errors of `work`, or ``TooManyUnauthenticatedRequests`` if it was not run.
   func forUnauthenticated<Value>(_ call: Call, _ work: () async throws -> Value) async throws -> Value {
-    let place = try unauthenticated.enter(from: call.client.text)
+    let place = try await unauthenticated.enter(from: call.client.text)
     defer { place.leave() }
     return try await work()
   }
