@@ -10,7 +10,8 @@ import Testing
     of credential: String = "c"
   ) -> ComputerMarkSighting {
     ComputerMarkSighting(
-      credential: credential, mark: mark, former: former, address: address, at: UnixTime(milliseconds: time))
+      credential: credential, mark: mark, former: former, address: address, signedAt: time,
+      at: UnixTime(milliseconds: time))
   }
 
   private func mark() -> CloneDetector { CloneDetector(Self.sighting("a1")) }
@@ -60,6 +61,40 @@ import Testing
     #expect(mark.fork?.areBothUsed == false)
   }
 
+  @Test func aRequestOvertakenByTheNextShowsNoCopy() {
+    var mark = mark()
+    #expect(mark.take(Self.sighting("a2", after: "a1", 100)) == .renewed)
+    #expect(mark.take(Self.sighting("a1", 99)) == .known)
+    #expect(mark.take(Self.sighting("a3", after: "a2", 200)) == .renewed)
+    #expect(mark.take(Self.sighting("a2", after: "a1", 199)) == .known)
+    #expect((mark.mark, mark.fork) == ("a3", nil))
+    // This one was made later: somebody else still has the mark.
+    #expect(mark.take(Self.sighting("a2", 200)) == .forked(isNews: true))
+    #expect(mark.take(Self.sighting("a3", 202)) == .forked(isNews: true))
+  }
+
+  @Test func whatAnEarlierServerNotedOvertakesNothing() {
+    var mark = CloneDetector(
+      mark: "a2", previous: "a1", address: nil, seenAt: UnixTime(milliseconds: 0), broughtAt: nil, fork: nil)
+    #expect(mark.take(Self.sighting("a1")) == .forked(isNews: true))
+  }
+
+  @Test(arguments: StorageEngine.allCases) func whenAMarkCameIsKept(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
+    func sighting(_ mark: String, after former: String? = nil, _ stamp: Int64) -> ComputerMarkSighting {
+      ComputerMarkSighting(
+        credential: desk.id, mark: mark, former: former, address: nil, signedAt: stamp, at: room.now)
+    }
+    #expect(try await room.storage.renew([sighting("a1", 1), sighting("a2", after: "a1", 5)]) == [.renewed, .renewed])
+    #expect(try await room.storage.isKnown(sighting("a1", 4)))
+    #expect(try await room.storage.isKnown(sighting("a1", 6)) == false)
+    #expect(try await room.storage.record(sighting("a1", 6)) == .forked(isNews: true))
+    // What a fork brought is kept too.
+    #expect(try await room.storage.record(sighting("a3", after: "a1", 9)) == .renewed)
+    #expect(try await room.storage.isKnown(sighting("a1", 8)))
+  }
+
   @Test func aComputerWithoutItsMarkIsNoticed() {
     var mark = mark()
     #expect(mark.take(Self.sighting("new")) == .forked(isNews: true))
@@ -72,7 +107,8 @@ import Testing
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     func note(_ mark: String, after former: String? = nil, at address: String) async throws -> CloneDetector.Finding {
       try await room.storage.record(
-        ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: address, at: room.now))
+        ComputerMarkSighting(
+          credential: desk.id, mark: mark, former: former, address: address, signedAt: 0, at: room.now))
     }
     #expect(try await note("a1", at: "192.0.2.1") == .renewed)
     #expect(try await note("a1", at: "192.0.2.1") == .known)
@@ -104,7 +140,8 @@ import Testing
         for desk in desks {
           group.addTask {
             try await marks.record(
-              ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: nil, at: room.now))
+              ComputerMarkSighting(
+                credential: desk.id, mark: mark, former: former, address: nil, signedAt: 0, at: room.now))
           }
         }
         return try await group.reduce(into: []) { $0.append($1) }
@@ -124,7 +161,8 @@ import Testing
     let room = try await StorageFixture(engine)
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     func sighting(_ mark: String, after former: String? = nil, of id: String? = nil) -> ComputerMarkSighting {
-      ComputerMarkSighting(credential: id ?? desk.id, mark: mark, former: former, address: nil, at: room.now)
+      ComputerMarkSighting(
+        credential: id ?? desk.id, mark: mark, former: former, address: nil, signedAt: 0, at: room.now)
     }
     let steps = try await room.storage.renew([
       sighting("a1"), sighting("a1"), sighting("b1"), sighting("a2", after: "a1"), sighting("a1", of: "nobody"),
@@ -143,7 +181,7 @@ import Testing
     let desk = try await room.storage.createHostCredential(named: "desk", host: "desk", of: "shop", at: room.now)
     for mark in ["a1", "b1"] {
       _ = try await room.storage.record(
-        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, at: room.now))
+        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, signedAt: 0, at: room.now))
     }
     _ = try await room.started(room.ask(by: desk))
     try await room.storage.changeSettings(of: room.application.id) { $0.holdsClones = true }
@@ -186,7 +224,8 @@ import Testing
       named: "desk", host: "desk", of: "shop", at: fixture.clock.now)
     for (mark, address) in [("a1", "192.0.2.1"), ("b1", "203.0.113.9"), ("a1", "192.0.2.1")] {
       _ = try await fixture.service.storage.record(
-        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: address, at: fixture.clock.now))
+        ComputerMarkSighting(
+          credential: desk.id, mark: mark, former: nil, address: address, signedAt: 0, at: fixture.clock.now))
     }
     let page = try await ConsoleVisitor.admitted(to: fixture).get("/application/\(fixture.application.id)").text
     #expect(page.contains("copied: two computers use it"))

@@ -73,6 +73,7 @@ import Testing
       _ = try await room.storage.record(
         ComputerMarkSighting(
           credential: desk.id, mark: mark, former: former, address: mark == "a1" ? "192.0.2.1" : "192.0.2.2",
+          signedAt: 0,
           at: room.now))
     }
     let copied = ComputerSearch(isCopied: true)
@@ -103,7 +104,8 @@ import Testing
       as [(String, String?, String)]
     {
       _ = try await storage.record(
-        ComputerMarkSighting(credential: desk.id, mark: mark, former: former, address: address, at: fixture.clock.now))
+        ComputerMarkSighting(
+          credential: desk.id, mark: mark, former: former, address: address, signedAt: 0, at: fixture.clock.now))
     }
     let path = "/application/\(fixture.application.id)/credential/\(desk.id)/settle"
     let (visitor, _) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)

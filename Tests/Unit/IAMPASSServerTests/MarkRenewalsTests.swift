@@ -51,7 +51,8 @@ import Testing
   }
 
   private func sighting(_ mark: String) -> ComputerMarkSighting {
-    ComputerMarkSighting(credential: "c", mark: mark, former: nil, address: nil, at: UnixTime(milliseconds: 0))
+    ComputerMarkSighting(
+      credential: "c", mark: mark, former: nil, address: nil, signedAt: 0, at: UnixTime(milliseconds: 0))
   }
 
   @Test(.timeLimit(.wholeRun)) func fiveHundredComputersTakeFewSteps() async throws {

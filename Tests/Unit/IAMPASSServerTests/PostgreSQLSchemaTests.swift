@@ -33,6 +33,7 @@ import Testing
     "synced passkeys": "5c984cb85eccf2de",
     "news of phones": "31b4eab025ec6b6f",
     "list counts": "d1bd5818d2cd585f",
+    "mark stamps": "3e4a86bc09d3ec07",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -59,6 +59,7 @@ import Testing
     "indices of old credentials": "50d71197054aa89d",
     "synced passkeys": "52c9f7d5cd5f5b19",
     "list counts": "211a374fcc2cee3d",
+    "mark stamps": "e759ba52ec3296e1",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -113,6 +114,7 @@ import Testing
     "indices of old credentials": "02c83f307c9f7556",
     "synced passkeys": "da2945e77b4d68c8",
     "list counts": "184d2790ebcb51dc",
+    "mark stamps": "2431c4ecc4bfb196",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -188,7 +188,8 @@ import Testing
     try await approve(held, by: phone)
     for mark in ["a1", "b1"] {
       _ = try await storage.record(
-        ComputerMarkSighting(credential: desk.id, mark: mark, former: nil, address: nil, at: fixture.clock.now))
+        ComputerMarkSighting(
+          credential: desk.id, mark: mark, former: nil, address: nil, signedAt: 0, at: fixture.clock.now))
     }
     try await storage.changeSettings(of: fixture.application.id) { $0.holdsClones = true }
     #expect(try await outcome(held) == "COMPUTER_HELD")

@@ -130,8 +130,8 @@ struct Router: Sendable {
         try await sessions.phones(of: user, for: signInClient)
       }
     case .userList(let id):
-      try await signed(signInClient: id, call) { signInClient, _ in
-        try await UserListReplies(core: core).reply(to: signInClient, call)
+      try await signed(signInClient: id, call) { signInClient, client in
+        try await UserListReplies(core: core).reply(to: signInClient, client, call)
       }
     case .codeUse(let user, let id):
       try await signed(signInClient: id, call) { signInClient, _ in

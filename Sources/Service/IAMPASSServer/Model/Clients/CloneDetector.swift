@@ -13,6 +13,9 @@ struct CloneDetector: Sendable, Equatable {
   /// The address that used the mark last, as in the audit.
   var address: String?
   var seenAt: UnixTime
+  /// The time stamp of the request that brought the mark: Unix time in seconds, by the computer's own clock; nil if a
+  /// server of an earlier version noted it.
+  var broughtAt: Int64?
   var fork: Fork?
 
   /// Another mark than the expected one was used.
@@ -39,13 +42,15 @@ struct CloneDetector: Sendable, Equatable {
     previous = sighting.former
     address = sighting.address
     seenAt = sighting.at
+    broughtAt = sighting.signedAt
   }
 
-  init(mark: String, previous: String?, address: String?, seenAt: UnixTime, fork: Fork?) {
+  init(mark: String, previous: String?, address: String?, seenAt: UnixTime, broughtAt: Int64?, fork: Fork?) {
     self.mark = mark
     self.previous = previous
     self.address = address
     self.seenAt = seenAt
+    self.broughtAt = broughtAt
     self.fork = fork
   }
 
@@ -55,11 +60,19 @@ struct CloneDetector: Sendable, Equatable {
       (address, seenAt) = (sighting.address, sighting.at)
       return .renewed
     }
+    guard !isOvertaken(sighting) else { return .known }
     let isRenewal = sighting.former.map { $0 == mark || $0 == previous } ?? false
     guard isRenewal else { return .forked(isNews: divide(sighting)) }
     if sighting.former == mark { previous = mark }
-    (mark, address, seenAt) = (sighting.mark, sighting.address, sighting.at)
+    (mark, address, seenAt, broughtAt) = (sighting.mark, sighting.address, sighting.at, sighting.signedAt)
     return .renewed
+  }
+
+  /// Whether the request was made before the one that brought the present mark, and has arrived after it: the network kept
+  /// it while the computer connected again.
+  private func isOvertaken(_ sighting: ComputerMarkSighting) -> Bool {
+    guard sighting.mark == previous, let broughtAt else { return false }
+    return sighting.signedAt < broughtAt
   }
 
   /// - Returns: whether this is news.
@@ -71,6 +84,7 @@ struct CloneDetector: Sendable, Equatable {
       otherMark: mark, otherAddress: address, firstAt: former?.firstAt ?? sighting.at, lastAt: sighting.at,
       areBothUsed: areBothUsed)
     (mark, previous, address, seenAt) = (sighting.mark, sighting.former, sighting.address, sighting.at)
+    broughtAt = sighting.signedAt
     return former == nil || former?.areBothUsed != areBothUsed
   }
 }
@@ -83,6 +97,9 @@ struct ComputerMarkSighting: Sendable {
   /// The mark that it replaces; nil if the mark was sent before.
   let former: String?
   let address: String?
+  /// The request's time stamp: Unix time in seconds, by the computer's own clock.
+  let signedAt: Int64
+  /// When the service took the request.
   let at: UnixTime
 
   /// Whether the text has the form of the helper's marks.
@@ -135,7 +152,7 @@ protocol CloneDetectorStore: ClonedComputers {
 
   /// Notes marks that computers have renewed, one after the other and in one step.
   ///
-  /// - Returns: nil for each that is not a renewal, or cannot be read: it is to be recorded alone, by whoever asks.
+  /// - Returns: nil for each that shows a copy, or whose row is damaged: the caller then calls ``record(_:)``.
   func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?]
 
   /// Notes the mark of a computer. Sightings are noted one after the other.

@@ -4,11 +4,12 @@ import IAMPASSProtocol
 struct UserListReplies: Sendable {
   let core: ServiceCore
 
-  func reply(to signInClient: SignInClient, _ call: Call) async throws -> ServiceReply {
+  /// - Parameter client: who signed the request.
+  func reply(to signInClient: SignInClient, _ client: VerifiedClient, _ call: Call) async throws -> ServiceReply {
     guard let since = number("version", call), let after = text("after", call) else {
       return .refused(.badRequest)
     }
-    guard try await noteMark(of: signInClient, call), noteReport(of: signInClient, has: since, call) else {
+    guard try await noteMark(of: signInClient, client, call), noteReport(of: signInClient, has: since, call) else {
       return .refused(.badRequest)
     }
     if call.target.has("signed") { return try await signedReply(to: signInClient, has: since, after: after, call) }
@@ -66,14 +67,16 @@ struct UserListReplies: Sendable {
   /// Notes which computer asks, if it tells.
   ///
   /// - Returns: false if what is told is not a mark.
-  private func noteMark(of signInClient: SignInClient, _ call: Call) async throws -> Bool {
+  private func noteMark(
+    of signInClient: SignInClient, _ client: VerifiedClient, _ call: Call
+  ) async throws -> Bool {
     guard let mark = text("mark", call), let former = text("former_mark", call) else { return false }
     guard !mark.isEmpty else { return former.isEmpty }
     guard ComputerMarkSighting.isMark(mark), former.isEmpty || ComputerMarkSighting.isMark(former) else { return false }
     guard let credential = signInClient.credential else { return true }
     let sighting = ComputerMarkSighting(
       credential: credential.id, mark: mark, former: former.isEmpty ? nil : former, address: call.client.text,
-      at: core.clock())
+      signedAt: client.signedAt, at: core.clock())
     guard case .forked(isNews: true) = try await core.marks.record(sighting) else { return true }
     core.logger.warning(
       "a computer was copied, or its disk was put back",

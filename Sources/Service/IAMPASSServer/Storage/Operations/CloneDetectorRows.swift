@@ -12,7 +12,7 @@ extension CloneDetector {
     }
     try self.init(
       mark: row.get("mark"), previous: row.get("previous"), address: row.get("address"),
-      seenAt: UnixTime(milliseconds: row.get("seen_at")), fork: fork)
+      seenAt: UnixTime(milliseconds: row.get("seen_at")), broughtAt: row.get("brought_at"), fork: fork)
   }
 
   fileprivate static func find(_ credential: String, in db: some StorageTransaction) throws -> CloneDetector? {
@@ -38,14 +38,14 @@ extension CloneDetector {
     try db.execute(
       """
       INSERT INTO host_mark (credential, mark, previous, address, seen_at, other_mark, other_address, forked_at,
-        fork_seen_at, are_both_used)
-      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
+        fork_seen_at, are_both_used, brought_at)
+      VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)
       ON CONFLICT (credential) DO UPDATE SET mark = excluded.mark, previous = excluded.previous,
         address = excluded.address, seen_at = excluded.seen_at, other_mark = excluded.other_mark,
         other_address = excluded.other_address, forked_at = excluded.forked_at, fork_seen_at = excluded.fork_seen_at,
-        are_both_used = excluded.are_both_used
+        are_both_used = excluded.are_both_used, brought_at = excluded.brought_at
       """, credential, mark, previous, address, seenAt.milliseconds, fork?.otherMark, fork?.otherAddress,
-      fork?.firstAt.milliseconds, fork?.lastAt.milliseconds, fork?.areBothUsed ?? false)
+      fork?.firstAt.milliseconds, fork?.lastAt.milliseconds, fork?.areBothUsed ?? false, broughtAt)
   }
 }
 
