@@ -71,6 +71,29 @@ import Testing
     #expect(trips - looks <= 2)
   }
 
+  @Test func renewedMarksOfManyComputersWaitNoLongerThanOne() async throws {
+    let office = try await RoundTripFixture()
+    var desks: [HostCredential] = []
+    for number in 0..<32 {
+      desks.append(
+        try await office.storage.createHostCredential(
+          named: "desk-\(number)", host: "desk", of: office.room.application.id, at: office.room.now))
+    }
+    func renewal(_ mark: String, after former: String?) async throws -> [CloneDetector.Finding?] {
+      try await office.storage.renew(
+        desks.map {
+          ComputerMarkSighting(
+            credential: $0.id, mark: mark, former: former, address: nil, signedAt: 0, at: office.room.now)
+        })
+    }
+    _ = try await renewal("a1", after: nil)
+    let trips = try await office.trips {
+      let findings = try await renewal("a2", after: "a1")
+      #expect(findings == Array(repeating: .renewed, count: desks.count))
+    }
+    #expect(trips <= 3)
+  }
+
   @Test func aStatusIsSpentAndToldInOneVisit() async throws {
     let office = try await RoundTripFixture()
     let session = try await office.started()

@@ -25,11 +25,15 @@ extension CloneDetector {
   }
 
   /// What a sighting says, and what is then to be stored; nil if nothing is.
+  ///
+  /// - Parameter latest: the computer's detector if it was read before.
   fileprivate static func judge(
-    _ sighting: ComputerMarkSighting, in db: some StorageTransaction
+    _ sighting: ComputerMarkSighting, latest: CloneDetector? = nil, in db: some StorageTransaction
   ) throws -> (finding: Finding, detector: CloneDetector?) {
     guard try HostCredential.find(sighting.credential, in: db) != nil else { return (.known, nil) }
-    guard var detector = try find(sighting.credential, in: db) else { return (.renewed, CloneDetector(sighting)) }
+    guard var detector = try latest ?? find(sighting.credential, in: db) else {
+      return (.renewed, CloneDetector(sighting))
+    }
     let finding = detector.take(sighting)
     return (finding, finding == .known ? nil : detector)
   }
@@ -59,14 +63,25 @@ extension StorageEngine {
 
   func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {
     try await write { db in
-      try sightings.map { sighting in
+      // One round trip, however many there are.
+      try db.prefetch { db in
+        for sighting in sightings {
+          _ = try HostCredential.find(sighting.credential, in: db)
+          _ = try CloneDetector.find(sighting.credential, in: db)
+        }
+      }
+      var changed: [String: CloneDetector] = [:]
+      let findings = try sightings.map { sighting -> CloneDetector.Finding? in
         do {
-          let (finding, detector) = try CloneDetector.judge(sighting, in: db)
+          let id = sighting.credential
+          let (finding, detector) = try CloneDetector.judge(sighting, latest: changed[id], in: db)
           if case .forked = finding { return nil }
-          try detector?.store(for: sighting.credential, in: db)
+          if let detector { changed[id] = detector }
           return finding
         } catch is DamagedRow { return nil }
       }
+      for (id, detector) in changed { try detector.store(for: id, in: db) }
+      return findings
     }
   }
 
