@@ -1,7 +1,7 @@
-/// Marks of computers that are renewed: one step stores those of all who connect at the same time, as all computers do
-/// after a restart of the service.
+/// Renewed marks of computers: one turn stores those of all who connect at the same time, as all computers do after a
+/// restart of the service.
 final class MarkRenewals: Sendable {
-  /// One step stores no more: others' changes wait meanwhile, some milliseconds for each mark over a network.
+  /// One turn stores no more: others' changes wait meanwhile, some milliseconds for each mark over a network.
   private static let greatestCount = 32
 
   private let storage: any CloneDetectorStore
@@ -12,7 +12,7 @@ final class MarkRenewals: Sendable {
     turns = SharedTurns(greatestCount: Self.greatestCount) { try await storage.renew($0) }
   }
 
-  /// How many wait for a step to begin.
+  /// How many wait for a turn to begin.
   var waiting: Int { turns.waiting }
 
   /// Notes the mark of a computer.

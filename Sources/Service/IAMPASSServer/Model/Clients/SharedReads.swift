@@ -1,7 +1,7 @@
 /// Reads of the storage that all who ask at the same time share: there is one at a time, for all ids that
 /// anybody asks for.
 ///
-/// Whoever asks is answered by a read that begins afterwards. So what is not there is not believed for longer.
+/// Whoever asks is answered by a read that begins afterwards. So a missing row is never remembered.
 final class SharedReads<Value: Sendable>: Sendable {
   /// Finds those of these ids that there are.
   typealias Read = @Sendable (_ ids: [String]) async throws -> [String: Value]

@@ -52,6 +52,7 @@ final class SharedTurns<Request: Sendable, Value: Sendable>: Sendable {
     while let waiters = take() {
       do {
         let values = try await turn(waiters.map(\.request))
+        precondition(values.count == waiters.count, "a turn gives each waiter a value")
         for (waiter, value) in zip(waiters, values) { waiter.continuation.resume(returning: value) }
       } catch {
         for waiter in waiters { waiter.continuation.resume(throwing: error) }
