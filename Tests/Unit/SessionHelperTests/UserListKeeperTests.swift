@@ -160,11 +160,11 @@ import Testing
     work(at: 1)
     let known = try #require(sent[0]?.mark)
     let marks = [
-      ComputerMark(path: folder + "/service/mark", credential: "own"),
-      ComputerMark(path: folder + "/service/mark", credential: "own"),
+      ComputerMark(in: RunFolder(path: folder), credential: "own"),
+      ComputerMark(in: RunFolder(path: folder), credential: "own"),
     ]
     #expect(marks.map(\.confirmed) == [known, known])
-    #expect(ComputerMark(path: folder + "/service/mark", credential: "another's").sent == nil)
+    #expect(ComputerMark(in: RunFolder(path: folder), credential: "another's").sent == nil)
   }
 
   @Test func aMarkThatCannotBeKeptIsNotTold() throws {

@@ -7,6 +7,9 @@ import IAMPASSProtocol
 /// and the service notices that both are in use.
 public struct ComputerMark: Sendable, Equatable {
   private static let greatestSize = 1_024
+  private static let folder = "service"
+
+  private static func path(in folder: String) -> String { folder + "/mark" }
 
   /// The id of this computer's credential.
   public let credential: String
@@ -17,9 +20,13 @@ public struct ComputerMark: Sendable, Equatable {
 
   /// Reads the kept mark. Makes an empty one if there is none, if it is for another credential, or if the file is
   /// damaged.
-  public init(path: String, credential: String) {
+  ///
+  /// - Parameter state: the folder that outlives a restart of the computer.
+  public init(in state: RunFolder, credential: String) {
     self.credential = credential
-    guard let bytes = try? SecureFile.read(path, privacy: .secret, limit: Self.greatestSize),
+    guard
+      let bytes = try? SecureFile.read(
+        Self.path(in: state.path + "/" + Self.folder), privacy: .secret, limit: Self.greatestSize),
       let json = try? JSON(parsing: bytes), json["credential"]?.string == credential
     else { return }
     confirmed = json["confirmed"]?.string
@@ -57,6 +64,6 @@ public struct ComputerMark: Sendable, Equatable {
       "credential": .string(credential), "confirmed": confirmed.map { .string($0) },
       "pending": pending.map { .string($0) },
     ])
-    try AtomicFile.write(json.encoded(), to: try state.folder("service") + "/mark", mode: 0o600)
+    try AtomicFile.write(json.encoded(), to: Self.path(in: try state.folder(Self.folder)), mode: 0o600)
   }
 }

@@ -34,9 +34,6 @@ final class UserListKeeper {
       guard let fleet = try? fleet else { return nil }
       return SignedUsers.version(signed, credential: fleet.credential)
     }
-
-    /// The mark's file, in the list's folder.
-    var markPath: String { path.hasSuffix("/users") ? String(path.dropLast("users".count)) + "mark" : path + ".mark" }
   }
 
   /// A list that is being fetched.
@@ -80,7 +77,7 @@ final class UserListKeeper {
     self.place = place
     known = nil
     isNothingSigned = false
-    mark = place.map { ComputerMark(path: $0.markPath, credential: $0.credential) }
+    mark = place.map { ComputerMark(in: $0.state, credential: $0.credential) }
     isConnectedAnew = true
     due = place == nil ? nil : now
   }
