@@ -44,12 +44,12 @@ struct LoginTestCommand: ParsableCommand {
       let program = configuration.knows(service) ? nil : ServiceProgram.find(service)
       let standIn = try StandInFolder(for: service, in: folder)
       defer { withExtendedLifetime(standIn) {} }
-      let transaction = try PAMTransaction(
+      let signIn = try TestedSignIn(
         service: service, user: name, folder: standIn?.path ?? pamFolder,
         asSudo: configuration.isSudoLike(service) || program?.isSudo == true)
-      let code = transaction.run()
-      if let program, !transaction.wasInterrupted { propose(program, in: folder) }
-      guard code == PAM_SUCCESS else { throw ExitCode(transaction.wasInterrupted ? Interrupt.exitCode : EX_NOPERM) }
+      let code = signIn.run()
+      if let program, !signIn.wasInterrupted { propose(program, in: folder) }
+      guard code == PAM_SUCCESS else { throw ExitCode(signIn.wasInterrupted ? Interrupt.exitCode : EX_NOPERM) }
     }
   }
 
