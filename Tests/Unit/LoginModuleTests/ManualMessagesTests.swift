@@ -74,7 +74,7 @@ import Testing
 
   @Test func eachSentenceAboutTheServerStandsInThePage() throws {
     let page = try Self.page("pam_iampass.8")
-    let text = try source("PAM/RefusalMessages")
+    let text = try source("Attempt/ServiceErrorWords")
     let sentences = ["the server ", "this computer", "the network ", "your phone ", "the phone ", "server "]
     let parts = sentences.flatMap { Self.fixedParts(of: text, beginning: $0) }
     #expect(parts.count > 10)

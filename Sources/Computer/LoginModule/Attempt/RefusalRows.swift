@@ -254,3 +254,20 @@ extension BrokerEnding {
     }
   }
 }
+
+extension Refusal {
+  /// The line, shown once, while a sudo or an ssh connection waits for the end of another one's request.
+  static let waitsForOwn = "Your phone has another request of yours; this one waits until that has ended"
+
+  /// The line for the user; nil if there is none.
+  ///
+  /// It has plain words. The log has the service's own reasons.
+  ///
+  /// - Parameter passwordFollows: whether a module after this one asks for a password. Otherwise the line must not
+  ///   mention a prompt.
+  public func message(passwordFollows: Bool) -> String? {
+    let row = row
+    guard let text = row.userLine else { return nil }
+    return passwordFollows && row.leadsToPassword ? "\(text). Use your password." : text
+  }
+}

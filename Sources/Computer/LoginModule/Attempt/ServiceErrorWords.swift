@@ -1,25 +1,6 @@
-import CPAM
-import HostState
 import IAMPASSClient
 import IAMPASSProtocol
 import WorkerLink
-
-extension Refusal {
-  /// The line, shown once, while a sudo or an ssh connection waits for the end of another one's request.
-  static let waitsForOwn = "Your phone has another request of yours; this one waits until that has ended"
-
-  /// The line for the user; nil if there is none.
-  ///
-  /// It has plain words. The log has the service's own reasons.
-  ///
-  /// - Parameter passwordFollows: whether a module after this one asks for a password. Otherwise the line must not
-  ///   mention a prompt.
-  public func message(passwordFollows: Bool) -> String? {
-    let row = row
-    guard let text = row.userLine else { return nil }
-    return passwordFollows && row.leadsToPassword ? "\(text). Use your password." : text
-  }
-}
 
 extension AuthenticationMethod {
   /// The words for people.
@@ -86,13 +67,5 @@ extension TransportError.Code {
     case .workerFailed, .workerDied:
       "the network worker of this computer does not work; ask your administrator"
     }
-  }
-}
-
-extension PAMAnswer {
-  /// The message style of the line for the user. When a conversation of GDM fails, gnome-shell replaces informational
-  /// lines by its own line about passwords, but keeps errors.
-  func style(for refusal: Refusal) -> Int32 {
-    code(for: refusal) == PAM_PERM_DENIED ? PAM_ERROR_MSG : PAM_TEXT_INFO
   }
 }
