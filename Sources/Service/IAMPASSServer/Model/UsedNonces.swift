@@ -12,8 +12,8 @@ enum UsedNonces {
   /// The nonces that are kept for ``usualTime``. Each takes some hundred bytes.
   static let usualCount = 100_000
 
-  /// What is further apart than this, in milliseconds, stays apart: the time between may be one that a wrong clock left
-  /// out, and that has yet to come.
+  /// Two spans with a greater gap are not joined, in milliseconds: if a clock was wrong, the gap may lie in the future, and
+  /// requests from it must be accepted then.
   static let greatestGap = usualTime * 1_000
 
   /// The spans of time that are remembered instead of the nonces.

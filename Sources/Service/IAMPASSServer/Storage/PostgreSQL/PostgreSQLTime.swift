@@ -59,7 +59,7 @@ final class PostgreSQLTime: Sendable {
   /// - Parameter db: a write, which comes in its turn.
   /// - Returns: what ``noteStored(_:by:)`` takes once it is committed.
   func keep(_ clock: StorageClock, in db: PostgreSQLTransaction) throws -> StorageClock.Kept {
-    // The first question waits for the turn, which must not count for the clock's.
+    // This read waits for the write lock. It comes first, so that the wait does not count as the clock's round trip.
     _ = try StorageClock.stored(in: db)
     let kept = try anchor(of: clock, over: db)
     try kept.anchor.store(in: db)

@@ -3,7 +3,8 @@ extension UsedNonces {
   ///
   /// - Parameters:
   ///   - now: service time.
-  ///   - wall: the wall clock's. What it has yet to come to is kept, since then it would be taken.
+  ///   - wall: the wall clock's time. A nonce whose stamp is still ahead of it is kept: its request could be accepted
+  ///     again.
   static func endOfOld(at now: UnixTime, wall: UnixTime, in db: some StorageTransaction) throws -> Int64? {
     let excess: Int64? = try db.first(
       "SELECT spent_at FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET $1", usualCount)?.get("spent_at")
