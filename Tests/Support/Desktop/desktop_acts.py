@@ -1,10 +1,11 @@
-"""Sign-ins at GNOME's greeter and lock screen, with pictures. usage: desktop_acts.py BUILT FOLDER
+"""Sign-ins at GNOME's greeter and lock screen, with pictures. usage: desktop_acts.py BUILT FOLDER [MONITORS]
 
 The phone is iampass-phone in the machine; the digits that the screen shows are read from the service's database, since
 nobody reads the screen.
 """
 
 import contextlib
+import json
 import pathlib
 import sys
 import tempfile
@@ -16,8 +17,9 @@ from Support.Hosts.testhost import PHONE_STATE, password_of
 SETTINGS = ("on_walkaway = lock", "unlock = approved", "approval_timeout = 60s")
 #: Without KVM the screen takes its time. Seconds.
 PATIENCE = 600
-#: Where the edge of the greeter's entry is bright while it waits for an answer: shares of width and height.
-PROMPT = (0.5, 0.59)
+#: The upper edges, brighter than what is below them, of what has the keyboard: the greeter's entry while it waits for an
+#: answer, or for a name, the first in the user list, and the lock screen's entry. Shares of width and height.
+PROMPT, NAME, FIRST_USER, LOCK = (0.5, 0.59), (0.5, 0.577), (0.5, 0.327), (0.5, 0.642)
 OPEN_REQUEST = """
 import sqlite3
 rows = sqlite3.connect("file:/var/lib/iampass-server/iampass.sqlite?mode=ro", uri=True).execute(
@@ -30,10 +32,28 @@ DESKTOP = "loginctl --no-legend list-sessions | awk '$3 == \"alice\" && $4 == \"
 READY = ("setpriv --reuid=alice --regid=alice --init-groups env XDG_RUNTIME_DIR=/run/user/1000 "
          "systemctl --user --quiet is-active gnome-session-initialized.target")
 GREETER = "loginctl --no-legend list-sessions | grep -q 'gdm.* seat0'"
+#: What mutter makes of the monitors. A greeter has a bus of its own.
+MUTTER = """
+shell=$(pgrep --oldest --exact --euid {user} gnome-shell)
+bus=$(xargs --null --max-args=1 <"/proc/$shell/environ" | sed -n s/^DBUS_SESSION_BUS_ADDRESS=//p)
+setpriv --reuid={user} --regid={user} --init-groups busctl --address="$bus" --json=short call org.gnome.Mutter.DisplayConfig \\
+    /org/gnome/Mutter/DisplayConfig org.gnome.Mutter.DisplayConfig GetCurrentState
+"""
 
 
 def note(text):
     print(f"   {time.strftime('%H:%M:%S')} {text}", flush=True)
+
+
+def has_question(shot):
+    """The lock screen's entry, which is there before PAM asks, has the question's letters in it."""
+    row = [max(shot.pixel(across / 1000, 0.664)) for across in range(410, 540)]
+    return has_edge(shot, LOCK) and max(row) - min(row) > 40
+
+
+def has_edge(shot, where):
+    across, down = where
+    return max(shot.pixel(across, down)) - max(shot.pixel(across, down + 0.006)) > 25
 
 
 class Acts:
@@ -41,9 +61,12 @@ class Acts:
         self.machine = machine
         self.out = out
         self.number = 0
+        self.further = range(2, machine.monitors + 1)
 
     def play(self):
         self.wait_for_greeter()
+        self.is_not_listed()
+        self.is_another_user()
         self.is_denied()
         self.is_not_answered()
         self.service_is_down()
@@ -60,6 +83,26 @@ class Acts:
     def wait_for_greeter(self):
         self.machine.wait("a greeter", GREETER)
         self.picture("greeter")
+        self.all_monitors_are_used("Debian-gdm")
+
+    def is_not_listed(self):
+        """Behind "Not listed?" the greeter asks for the name first."""
+        with self.first_monitor_alone("the name"):
+            # The second Tab leaves the list.
+            self.machine.key("tab", "tab", "ret")
+            self.wait_for_edge("a field for the name", NAME)
+            self.machine.type("alice")
+            self.machine.key("ret")
+            self.wait_for_edge("a prompt", PROMPT)
+            self.picture("not-listed")
+            self.go_back_to_the_list()
+
+    def is_another_user(self):
+        """Bob, who has no phone, and then nobody."""
+        with self.first_monitor_alone("another user"):
+            self.machine.key("down", "ret")
+            self.wait_for_edge("a prompt", PROMPT)
+            self.go_back_to_the_list()
 
     def is_denied(self):
         with self.phone("deny"):
@@ -96,6 +139,7 @@ class Acts:
         self.machine.key("shift")
         self.machine.until("the desktop", lambda shot: not shot.is_like(greeter) and any(shot.pixels))
         self.picture("desktop", still=6)
+        self.all_monitors_are_used("alice")
         # What GNOME shows after a sign-in lies before the windows.
         self.machine.key("esc")
 
@@ -128,19 +172,49 @@ class Acts:
 
     def picture(self, name, still=4):
         self.machine.settle(self.out / f"desktop-{name}.png", still=still)
-        note(f"picture of {name}")
+        self.picture_further(name)
 
     def shot(self, name):
         """A picture of what may still change."""
         self.machine.picture(self.out / f"desktop-{name}.png")
+        self.picture_further(name)
+
+    def picture_further(self, name):
+        """What the further monitors show at the same time."""
+        if name != "last":
+            for monitor in self.further:
+                self.machine.picture(self.out / f"desktop-{name}-monitor-{monitor}.png", monitor)
         note(f"picture of {name}")
+
+    @contextlib.contextmanager
+    def first_monitor_alone(self, what):
+        """The further monitors show the same as before."""
+        before = {monitor: self.machine.shot(monitor) for monitor in self.further}
+        yield
+        for monitor, shot in before.items():
+            assert self.machine.shot(monitor).pixels == shot.pixels, f"{what} changed monitor {monitor}"
+
+    def all_monitors_are_used(self, user):
+        """By mutter, as one wide screen, whose primary monitor is the first."""
+        _, _, logical, _ = json.loads(self.machine.run(MUTTER.format(user=user)))["data"]
+        used = {monitors[0][0]: is_primary for _, _, _, _, is_primary, monitors, _ in logical}
+        assert used == {f"Virtual-{monitor}": monitor == 1 for monitor in (1, *self.further)}, f"mutter uses {used}"
+        note(f"mutter uses {', '.join(sorted(used))}")
 
     def choose_alice(self):
         """The first of the user list."""
-        before = self.machine.picture(self.out / "desktop-last.png")
-        self.machine.key("ret")
-        self.machine.change(before)
-        self.picture("prompt")
+        with self.first_monitor_alone("the prompt"):
+            self.machine.key("ret")
+            self.wait_for_edge("a prompt", PROMPT)
+            self.picture("prompt")
+
+    def wait_for_edge(self, what, where):
+        """Until what has its edge there has the keyboard."""
+        self.machine.until(what, lambda shot: has_edge(shot, where))
+
+    def go_back_to_the_list(self):
+        self.machine.key("esc")
+        self.wait_for_edge("the user list", FIRST_USER)
 
     def wait_for_prompt(self):
         """The greeter asks again after the time that a failure costs."""
@@ -152,10 +226,13 @@ class Acts:
     def lock(self, name="last"):
         self.machine.run(f"loginctl lock-session $({DESKTOP})")
         self.wait_for_hint("yes")
-        self.machine.key("shift")
-        time.sleep(5)
-        # Shows the prompt behind the clock.
-        self.machine.key("spc", "backspace")
+        end = time.monotonic() + PATIENCE
+        # The hint comes before the lock screen. A key wakes it if it is dark, and shows the prompt behind the clock.
+        # GNOME drops an Enter that comes before the question.
+        while not has_question(self.machine.shot()):
+            assert time.monotonic() < end, f"in {PATIENCE} s the lock screen did not ask"
+            self.machine.key("spc", "backspace")
+            time.sleep(10)
         self.picture(name)
 
     def wait_for_hint(self, word):
@@ -207,13 +284,14 @@ class Acts:
 
 def main():
     built, out = sys.argv[1], pathlib.Path(sys.argv[2])
+    monitors = int(sys.argv[3]) if len(sys.argv) > 3 else 1
     with tempfile.TemporaryDirectory(prefix="iampass-desktop-", dir="/var/tmp") as folder:
         note("making the disk")
         desktop_machine.make_image(built, folder, SETTINGS)
         machine = desktop_machine.Desktop()
         try:
             note("booting")
-            machine.boot(folder)
+            machine.boot(folder, monitors)
             Acts(machine, out).play()
         except AssertionError:
             # What the screen shows now.

@@ -22,6 +22,10 @@ SCREENSHOT_WAIT = 60
 PROCESSOR = "max,avx2=off"
 #: A PNG of a black screen with a cursor has 3 kB, and one of the user list 23. In bytes.
 SHOWS_SOMETHING = 15_000
+#: What qemu's card calls itself, and the sizes of the first monitor and of further ones. Mutter takes the largest for the
+#: primary one.
+CARD = "screen"
+FIRST, FURTHER = (1280, 800), (1024, 768)
 
 
 def make_image(built, folder, settings):
@@ -103,12 +107,19 @@ class Shot:
 class Desktop(Emulator):
     """Booted by `boot`, gone with `close`."""
 
-    def boot(self, image):
+    def boot(self, image, monitors=1):
         image = pathlib.Path(image)
+        self.monitors = monitors
         self.monitor_path = self.folder / "monitor"
+        # qemu connects its card's first output alone, unless a window asks for more. The kernel takes the others for
+        # connected if its words say so. Without EDID they have the kernel's size and not the largest that qemu can draw.
+        further = [f"video=Virtual-{number}:{FURTHER[0]}x{FURTHER[1]}e" for number in range(2, monitors + 1)]
         self.start(
-            image / "kernel", image / "initrd", memory=3072, processor=PROCESSOR, words=("root=/dev/vda", "rw", "splash=0"),
-            devices=["-machine", "q35", "-device", "virtio-vga,xres=1280,yres=800", "-drive",
+            image / "kernel", image / "initrd", memory=3072, processor=PROCESSOR,
+            words=("root=/dev/vda", "rw", "splash=0", *further),
+            devices=["-machine", "q35", "-device",
+                     f"virtio-vga,id={CARD},xres={FIRST[0]},yres={FIRST[1]},max_outputs={monitors}"
+                     + (",edid=off" if further else ""), "-drive",
                      f"file={image / 'disk'},format=raw,if=virtio,snapshot=on", "-monitor",
                      f"unix:{self.monitor_path},server,nowait"])
         self.wait_until_ready(BOOT)
@@ -138,19 +149,19 @@ class Desktop(Emulator):
     def type(self, text):
         self.key(*({"-": "minus", " ": "spc"}.get(letter, letter) for letter in text))
 
-    def picture(self, path):
-        """What the screen shows, as PNG."""
+    def picture(self, path, monitor=1):
+        """What a monitor shows, as PNG."""
         path = pathlib.Path(path)
-        path.write_bytes(self._dump("png", lambda data: data.endswith(b"IEND\xaeB`\x82")))
+        path.write_bytes(self._dump("png", lambda data: data.endswith(b"IEND\xaeB`\x82"), monitor))
         return path
 
-    def shot(self):
-        return Shot(self._dump("ppm", Shot.is_whole))
+    def shot(self, monitor=1):
+        return Shot(self._dump("ppm", Shot.is_whole, monitor))
 
-    def _dump(self, kind, is_whole):
+    def _dump(self, kind, is_whole, monitor):
         new = self.folder / f"screen.{kind}"
         new.unlink(missing_ok=True)
-        self.monitor(f"screendump {new} -f {kind}")
+        self.monitor(f"screendump {new} -f {kind} {CARD} {monitor - 1}")
         end = time.monotonic() + SCREENSHOT_WAIT
         while not new.exists() or not is_whole(new.read_bytes()):
             assert time.monotonic() < end, "qemu makes no picture"
@@ -168,14 +179,6 @@ class Desktop(Emulator):
                 last, since = now, time.monotonic()
             time.sleep(1)
         return path
-
-    def change(self, path, seconds=SCREEN):
-        """Until the screen does not look any more as it did in the picture."""
-        before = pathlib.Path(path).read_bytes()
-        end = time.monotonic() + seconds
-        while self.picture(self.folder / "now.png").read_bytes() == before:
-            assert time.monotonic() < end, "the screen does not change"
-            time.sleep(0.5)
 
     def until(self, what, check, seconds=SCREEN):
         """Until a shot of the screen shows what is waited for."""
