@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from Support.Desktop import desktop_machine
-from Support.Hosts.testhost import PHONE_STATE, password_of
+from Support.Hosts.testhost import CONFIGURATION, PHONE_STATE, password_of
 
 SETTINGS = ("on_walkaway = lock", "unlock = approved", "approval_timeout = 60s")
 #: Without KVM the screen takes its time. Seconds.
@@ -20,6 +20,8 @@ PATIENCE = 600
 #: The upper edges, brighter than what is below them, of what has the keyboard: the greeter's entry while it waits for an
 #: answer, or for a name, the first in the user list, and the lock screen's entry. Shares of width and height.
 PROMPT, NAME, FIRST_USER, LOCK = (0.5, 0.59), (0.5, 0.577), (0.5, 0.327), (0.5, 0.642)
+#: A point of the lock screen's button for other users, beside its picture. Shares of width and height.
+OTHER_USERS = (0.945, 0.925)
 OPEN_REQUEST = """
 import sqlite3
 rows = sqlite3.connect("file:/var/lib/iampass-server/iampass.sqlite?mode=ro", uri=True).execute(
@@ -31,6 +33,8 @@ DESKTOP = "loginctl --no-legend list-sessions | awk '$3 == \"alice\" && $4 == \"
 #: Without a session of logind's for the look itself.
 READY = ("setpriv --reuid=alice --regid=alice --init-groups env XDG_RUNTIME_DIR=/run/user/1000 "
          "systemctl --user --quiet is-active gnome-session-initialized.target")
+#: Whose session the screen shows.
+IN_FRONT = "loginctl show-session --property=Name --value $(loginctl show-seat --property=ActiveSession --value seat0)"
 GREETER = "loginctl --no-legend list-sessions | grep -q 'gdm.* seat0'"
 #: What mutter makes of the monitors. A greeter has a bus of its own.
 MUTTER = """
@@ -76,7 +80,11 @@ class Acts:
             self.sign_in_by_phone(phone)
             self.unlock_by_phone(phone)
             self.unlock_by_password()
+            # The pointer finds the button by the screen's edge.
+            if not self.further:
+                self.switch_users(phone)
             self.walk_away()
+            self.walk_away_and_be_signed_out(phone)
 
     # The acts
 
@@ -157,9 +165,23 @@ class Acts:
         self.wait_for_hint("no")
         note("the password unlocked")
 
+    def switch_users(self, phone):
+        """From the lock screen to a greeter, which asks the phone and brings her back to the same desktop."""
+        desktop = self.machine.run(DESKTOP)
+        self.lock()
+        self.press_the_button_for_other_users()
+        self.machine.wait("a greeter in front", f"[[ $({IN_FRONT}) == Debian-gdm ]]")
+        self.wait_for_edge("the user list", FIRST_USER)
+        self.choose_alice()
+        self.machine.key("ret")
+        self.answer(phone, "last")
+        self.machine.wait("alice in front", f"[[ $({IN_FRONT}) == alice ]]")
+        self.wait_for_hint("no")
+        assert self.machine.run(DESKTOP) == desktop, "she has another session"
+        note("alice came back by phone from another greeter")
+
     def walk_away(self):
-        self.machine.run(
-            f"setpriv --reuid=phone --regid=phone --clear-groups --reset-env iampass-phone leave --state {PHONE_STATE}")
+        self.leave()
         # Without KVM the screen may need longer than the five seconds that the helper gives it, and she is signed out.
         locked = f"[[ $(loginctl show-session --property=LockedHint --value $({DESKTOP})) == yes ]]"
         self.machine.wait("a locked screen or a greeter", f"{{ [[ -z $({DESKTOP}) ]] || {locked}; }}")
@@ -167,6 +189,45 @@ class Acts:
         note(f"walkaway: {ended}")
         self.machine.key("shift")
         self.picture("walkaway", still=10)
+
+    def walk_away_and_be_signed_out(self, phone):
+        """With the usual `on_walkaway = logout`."""
+        self.machine.run(f"sed -i 's/^on_walkaway = lock$/on_walkaway = logout/' {CONFIGURATION}; "
+                         f"systemctl restart iampass-helper; loginctl terminate-session $({DESKTOP})")
+        self.machine.wait("a greeter in front", f"[[ $({IN_FRONT}) == Debian-gdm ]]")
+        self.wait_for_edge("the user list", FIRST_USER)
+        self.choose_alice()
+        self.machine.key("ret")
+        self.answer(phone, "last")
+        self.machine.wait("a session", f"[[ $({DESKTOP}) ]]")
+        self.machine.wait("her desktop", READY)
+        self.leave()
+        self.machine.wait("nobody signed in", f"[[ -z $({DESKTOP}) ]]")
+        self.machine.wait("a greeter in front", f"[[ $({IN_FRONT}) == Debian-gdm ]]")
+        self.machine.key("shift")
+        self.wait_for_edge("the user list", FIRST_USER)
+        self.picture("signed-out")
+
+    def press_the_button_for_other_users(self):
+        """In the lower right corner. No key reaches it."""
+        for _ in range(30):
+            self.machine.monitor("mouse_move 100 100")
+        without = self.machine.shot().pixel(*OTHER_USERS)
+        # The button is brighter while the pointer is on it.
+        end = time.monotonic() + PATIENCE
+        while max(self.machine.shot().pixel(*OTHER_USERS)) <= max(without):
+            assert time.monotonic() < end, "the pointer did not reach the button for other users"
+            for _ in range(5):
+                self.machine.monitor("mouse_move -3 -3")
+                time.sleep(0.1)
+            time.sleep(0.7)
+        self.machine.monitor("mouse_button 1")
+        self.machine.monitor("mouse_button 0")
+
+    def leave(self):
+        """Her phone leaves."""
+        self.machine.run(
+            f"setpriv --reuid=phone --regid=phone --clear-groups --reset-env iampass-phone leave --state {PHONE_STATE}")
 
     # What they share
 
