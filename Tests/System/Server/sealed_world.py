@@ -49,6 +49,8 @@ class SealedWorld(ServerWorld):
             os.unlink(name)
 
     def lines_of_keys(self):
+        if not os.path.exists(self.file):
+            return []
         with open(self.file) as file:
             return [line for line in file.read().splitlines() if line.startswith("iampass-seal-key-1 ")]
 

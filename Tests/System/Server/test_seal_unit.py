@@ -1,12 +1,14 @@
 """Root seals the packaged service's database: its unit gets the key first. systemd's command is a script here."""
 
+import base64
 import os
 import pathlib
+import re
 import subprocess
 import unittest
 
 from Support.Service import ports
-from Support.Service.server import TEMPORARY, UNAVAILABLE
+from Support.Service.server import CONFIG, TEMPORARY, UNAVAILABLE
 from Support.Service.world import PATIENCE, program
 from sealed_world import CLEAR, SealedWorld
 from test_usual_place import INSIDE
@@ -40,6 +42,12 @@ case $1 in
 esac
 """
 
+#: The service's credential, where root finds it; the words are its folder, and what to run.
+CREDENTIALS = """
+mkdir -p /run/credentials && ln -s "$0" /run/credentials/iampass-server.service || exit 1
+exec "$@"
+"""
+
 
 class Unit(unittest.TestCase):
     def setUp(self):
@@ -71,10 +79,14 @@ class Unit(unittest.TestCase):
             return file.read().split().count("restart")
 
     def command(self, *words):
+        return self.inside(program("iampass-server"), "database", *words, "--seal-key-file", self.world.file)
+
+    def inside(self, *words):
+        """As on the service's machine."""
         there = ["unshare", "--mount", "--propagation", "private", "sh", "-c", INSIDE, "", self.script]
         return subprocess.run(
-            [*there, program("iampass-server"), "database", *words, "--seal-key-file", self.world.file],
-            capture_output=True, text=True, timeout=PATIENCE)
+            [*there, "sh", "-c", CREDENTIALS, self.world.path("credentials"), *words], capture_output=True, text=True,
+            timeout=PATIENCE)
 
     def is_clear(self):
         """A service that runs may have the secrets in its log alone."""
@@ -103,6 +115,48 @@ class Unit(unittest.TestCase):
         self.assertEqual(self.restarts(), 3)
         self.assertEqual(world.published(), [world.kid])
         self.assertFalse(world.file_says_sealed())
+
+    def test_the_last_copy_of_a_key_is_saved_and_not_replaced(self):
+        world = self.world
+        self.assertEqual(self.command("seal").returncode, 0)
+        [key] = world.lines_of_keys()
+        os.unlink(world.file)
+        for words in (["seal"], ["seal", "--new-key"], ["seal", "--key-only"], ["unseal"], ["seal", "--give-up-lost-key", "--yes"]):
+            with self.subTest(words=words):
+                save = self.printed_command(*words)
+                self.assertFalse(os.path.exists(world.file))
+        self.save(save, key)
+        # A new file in its place is not the key either, and stays beside it.
+        with open(world.file, "w") as file:
+            file.write(f"iampass-seal-key-1 {base64.b64encode(os.urandom(32)).decode()}\n")
+        [other] = world.lines_of_keys()
+        for words in (["seal"], ["seal", "--new-key"], ["unseal"]):
+            with self.subTest(words=words):
+                save = self.printed_command(*words)
+                self.assertEqual(world.lines_of_keys(), [other])
+        self.save(save, key)
+        self.assertIn(other, pathlib.Path(world.file + ".~1~").read_text())
+        # What was saved is what the service needs.
+        subprocess.run([self.script, "restart"], check=True, timeout=PATIENCE)
+        self.assertEqual(world.published(), [world.kid])
+
+    def printed_command(self, *words):
+        """What a refusal says to do. The service goes on, and was not restarted after the seal."""
+        done = self.command(*words)
+        self.assertEqual((done.returncode, done.stdout), (CONFIG, ""), done.stderr)
+        self.assertRegex(done.stderr, "the database is sealed by the key |a server that runs has the key ")
+        self.assertEqual((self.restarts(), self.world.published()), (1, [self.world.kid]))
+        return re.search(r"install -m 600 [^;\n]+", done.stderr).group(0)
+
+    def save(self, command, key):
+        done = self.inside("sh", "-c", command)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.world.lines_of_keys() == [key], "another key was saved")
+        self.assertEqual(os.stat(self.world.file).st_mode & 0o7777, 0o600)
+        done = self.command("seal")
+        self.assertRegex(done.stdout, "^everything was sealed before: ", done.stderr)
+        self.assertEqual(self.restarts(), 1)
+        self.assertTrue(self.world.file_says_sealed())
 
     def test_a_unit_without_the_credential_is_not_restarted(self):
         self.put("unit", "[Service]\n")

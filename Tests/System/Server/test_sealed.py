@@ -2,6 +2,7 @@
 
 import glob
 import os
+import pathlib
 import re
 import shutil
 import sqlite3
@@ -166,6 +167,7 @@ class Sealed(unittest.TestCase):
         done = world.server_command(*words, "--yes")
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         self.assertIn("a server that runs has the key", done.stderr)
+        self.assertFalse(os.path.exists(world.file))
         self.assertEqual(world.published(), [world.kid])
         world.server.stop()
         same = ("database", "seal", "--give-up-lost-key", "--yes", "--seal-key-file", lost)
@@ -180,13 +182,35 @@ class Sealed(unittest.TestCase):
         self.assertEqual(world.does("database", "check", "--seal-key-file", world.file), "no problem found\n")
         self.assertIn("  lost key given up  reason=", world.does("audit"))
 
+    def test_without_the_databases_key_no_file_is_made_or_changed(self):
+        world = self.world
+        other, missing = world.path("other"), world.path("missing")
+        world.does("database", "seal", "--seal-key-file", other, "--key-only")
+        world.seal_with_the_service()
+        before = pathlib.Path(other).read_bytes()
+        for hint in ("copy the file of keys from that server before it ends", "--give-up-lost-key\n"):
+            for words in (["seal"], ["seal", "--new-key"], ["seal", "--key-only"], ["unseal"]):
+                for place, lack in ((missing, f"and {missing} is missing"), (other, f"which {other} does not have")):
+                    with self.subTest(words=words, lack=lack):
+                        done = world.server_command("database", *words, "--seal-key-file", place)
+                        self.assertEqual((done.returncode, done.stdout), (CONFIG, ""), done.stderr)
+                        self.assertIn(lack, done.stderr)
+                        self.assertIn(hint, done.stderr)
+            self.assertFalse(os.path.exists(missing))
+            self.assertEqual(pathlib.Path(other).read_bytes(), before)
+            if world.server.process.poll() is None:
+                self.assertEqual(world.published(), [world.kid])
+                world.server.stop()
+        self.assertTrue(world.file_says_sealed())
+        self.assertRegex(world.seal(), "^everything was sealed before: ")
+
     def test_another_key_a_changed_value_and_a_file_for_others_are_refused(self):
         world = self.world
         world.server.stop()
-        world.seal()
         other = world.path("other")
         made = world.does("database", "seal", "--seal-key-file", other, "--key-only")
         self.assertRegex(made, r"^the key [0-9a-f]{16} is in \S+\n$")
+        world.seal()
         self.refused(CONFIG, f"which {other} does not have", *self.serve_words(), "--seal-key-file", other)
         self.refused(CONFIG, f"which {other} does not have", "database", "seal", "--seal-key-file", other)
         os.chmod(world.file, 0o640)

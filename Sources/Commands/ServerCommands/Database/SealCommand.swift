@@ -40,12 +40,14 @@ extension DatabaseCommand {
     func run() async throws {
       try await explaining {
         let file = try file()
+        if part == .state { return try await Output.say(SealState(of: place.existing(by: nil)).text) }
         if giveUpLostKey, part == nil { return try await giveUp(by: file) }
         if let part { return try await run(part, file.read()) }
-        // Root's file, before a process becomes another user.
+        let parts = SealParts(command: "seal", place: place, file: file)
+        try await parts.state().check(file)
+        // Root's file: this process stays root.
         let keys = try file.made(addingKey: newKey)
         guard !keyOnly else { return try Output.say("the key \(keys.firstID) is in \(keys.place)") }
-        let parts = SealParts(command: "seal", place: place, file: file)
         try parts.prepareServers()
         guard try parts.run(.database) else { return try await run(.database, keys) }
         noteSealed(in: file)
@@ -70,8 +72,9 @@ extension DatabaseCommand {
         for line in Self.losses { Terminal.say(line) }
         guard try questions.agrees("Give up the lost key?") else { throw CommandProblem.lossNotConfirmed }
       }
-      let keys = try file.made(addingKey: false)
       let parts = SealParts(command: "seal", place: place, file: file)
+      try await parts.state().checkLoss(by: file)
+      let keys = try file.made(addingKey: false)
       if try !parts.run(.loss) { try await run(.loss, keys) }
       noteSealed(in: file)
     }
@@ -135,12 +138,15 @@ extension DatabaseCommand {
 
     func run() async throws {
       try await explaining {
+        if part == .state { return try await Output.say(SealState(of: place.existing(by: nil)).text) }
         if let part { return try await run(part, seal.keys()) }
+        let parts = SealParts(command: "unseal", place: place, file: seal.file ?? .usual)
+        // Another user than root may not be able to look whether there is the usual file.
+        if seal.file != nil || geteuid() == 0 { try await parts.state().check(parts.file) }
         guard let file = seal.file else { return try await run(.database, nil) }
         do throws(FileError) { try file.note(isSealed: false) } catch {
           throw CommandProblem.sealKeyFile(error)
         }
-        let parts = SealParts(command: "unseal", place: place, file: file)
         try parts.prepareServers()
         if try !parts.run(.database) { try await run(.database, file.read()) }
       }
@@ -187,10 +193,6 @@ extension CommandProblem {
       hint: "copy the file of keys from there: --seal-key-file, or \(SealParts.usualCredential)",
       exitCode: EX_CONFIG)
   }
-
-  fileprivate static let serversRun = CommandProblem(
-    message: "nothing was given up: a server runs on this database",
-    hint: "stop each server, as by systemctl stop iampass-server, and run this again", exitCode: EX_TEMPFAIL)
 
   fileprivate static func nothingLost(_ keys: SealKeys) -> CommandProblem {
     CommandProblem(

@@ -2,10 +2,13 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 import HostSystem
+import IAMPASSServer
 
 /// A part of a seal that has a process of its own, which becomes the database's owner. Root's file and unit stay with the
 /// first process.
 enum SealPart: String, ExpressibleByArgument {
+  /// Only tells the ``SealState``.
+  case state
   /// Only looks whether the servers that run are ready for it.
   case servers
   /// Changes the database.
@@ -25,6 +28,9 @@ struct SealParts {
   /// The longest time for rewriting a large database, in milliseconds.
   private static let longest: Int64 = 3_600_000
 
+  /// What one read of a pipe takes; a state has less than a hundred bytes.
+  private static let longestState = 4_096
+
   /// `seal` or `unseal`.
   let command: String
   let place: DatabaseOptions
@@ -42,15 +48,39 @@ struct SealParts {
     while MonotonicInstant.now() < end, try !areServersReady() { usleep(200_000) }
   }
 
+  /// By which key the database is sealed, and which servers run on it.
+  func state() async throws -> SealState {
+    var ends: [Int32] = [-1, -1]
+    guard geteuid() == 0 else {
+      let storage = try place.existing(by: nil)
+      defer { try? storage.close() }
+      return try await SealState(of: storage)
+    }
+    guard pipe(&ends) == 0 else { throw CommandProblem.partFails }
+    defer { close(ends[0]) }
+    do {
+      // The reader waits for the last writer's end.
+      defer { close(ends[1]) }
+      _ = try run(.state, output: ends[1])
+    }
+    var told = [UInt8](repeating: 0, count: Self.longestState)
+    let count = read(ends[0], &told, told.count)
+    guard count > 0, let state = SealState(String(decoding: told.prefix(count), as: UTF8.self)) else {
+      throw CommandProblem.partFails
+    }
+    return state
+  }
+
   /// Runs a part as a program of its own, with this process's terminal.
   ///
+  /// - Parameter output: where its standard output goes.
   /// - Returns: false if this process is not root, and so can do it itself.
   /// - Throws: `ExitCode` if the part has failed. It has said why.
-  func run(_ part: SealPart) throws -> Bool {
+  func run(_ part: SealPart, output: Int32 = STDOUT_FILENO) throws -> Bool {
     guard geteuid() == 0 else { return false }
     guard let program = realpath("/proc/self/exe", nil) else { throw CommandProblem.partFails }
     defer { free(program) }
-    guard let child = Program.startOwn([String(cString: program)] + words(part), output: STDOUT_FILENO) else {
+    guard let child = Program.startOwn([String(cString: program)] + words(part), output: output) else {
       throw CommandProblem.partFails
     }
     let status = Program.wait(for: child, MonotonicInstant.now().advanced(milliseconds: Self.longest))
@@ -72,6 +102,6 @@ struct SealParts {
 
 extension CommandProblem {
   fileprivate static let partFails = CommandProblem(
-    message: "the part of this command that changes the database did not come to its end",
+    message: "the part of this command that uses the database did not come to its end",
     hint: "look at the space and the memory of this machine, and run this again", exitCode: EX_OSERR)
 }

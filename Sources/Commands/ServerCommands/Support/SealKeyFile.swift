@@ -41,6 +41,9 @@ struct SealKeyFile {
   /// Whether systemd made it, for this process.
   private(set) var isCredential = false
 
+  /// Whether it may belong to a user that this process is not.
+  private(set) var isOfOther = false
+
   /// What the packaged unit has for a credential if there is no file.
   private static let noKeys = "none"
 
@@ -56,10 +59,22 @@ struct SealKeyFile {
     return (try? file.bytes()) == Array(noKeys.utf8) ? nil : file
   }
 
+  /// The credential of the packaged service while that runs, for root. systemd gives it to the service's user by an access
+  /// control list, or as its owner. Nobody can write there.
+  static let ofRunningService = SealKeyFile(path: SealParts.usualCredential, isCredential: true, isOfOther: true)
+
   func read() throws(CommandProblem) -> SealKeys {
     do { return try keys(in: try bytes()) } catch let error as FileError { throw .sealKeyFile(error) } catch {
       throw CommandProblem(ofSeal: error)
     }
+  }
+
+  /// Nil if there is no file.
+  func known() throws(CommandProblem) -> SealKeys? {
+    do {
+      guard let bytes = try knownBytes() else { return nil }
+      return try keys(in: bytes)
+    } catch let error as FileError { throw .sealKeyFile(error) } catch { throw CommandProblem(ofSeal: error) }
   }
 
   /// The keys to seal with. A missing file is made.
@@ -129,7 +144,7 @@ struct SealKeyFile {
     guard fstat(descriptor, &found) == 0 else { throw FileError(.system(errno), path: path) }
     let mode = found.st_mode & 0o7777
     guard found.st_mode & S_IFMT == S_IFREG else { throw FileError(.notRegular, path: path, mode: mode) }
-    guard found.st_uid == 0 || found.st_uid == geteuid() else {
+    guard found.st_uid == 0 || found.st_uid == geteuid() || isOfOther else {
       throw FileError(.notOwnedByRoot, path: path, mode: mode)
     }
     guard mode & 0o022 == 0 else { throw FileError(.writableByOthers, path: path, mode: mode) }
@@ -157,7 +172,8 @@ extension CommandProblem {
   static func sealKeyFile(_ error: FileError) -> CommandProblem {
     CommandProblem(
       message: DisplayText.sanitized(error.explanation),
-      hint: error.hint ?? "give the file with the keys of sealed secrets; iampass-server database seal makes it",
+      hint: error.hint
+        ?? "give the file with the keys of sealed secrets; if it is lost: iampass-server(8), under SEALED SECRETS",
       exitCode: error.code == .missing ? EX_NOINPUT : EX_CONFIG)
   }
 

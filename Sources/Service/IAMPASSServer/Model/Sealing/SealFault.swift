@@ -48,7 +48,7 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
   /// What to do next.
   public var hint: String {
     switch code {
-    case .noKeyInFile, .badLine: "put a copy of the file in its place; iampass-server database seal makes a new one"
+    case .noKeyInFile, .badLine: "put a copy of the file in its place; a key that it had may have sealed the database"
     case .noKey:
       "give the file with this key: --seal-key-file, or the credential seal-keys of the unit; iampass-server(8)"
     case .otherKey: "add the line of this key to the file, from a copy of the file that sealed the database"

@@ -76,6 +76,9 @@ public struct SealKeys: Sendable {
   /// The id of the key that seals a database.
   public var firstID: String { keys[0].id }
 
+  /// Whether it can open what the key of this id has sealed.
+  public func has(_ id: String) -> Bool { key(id) != nil }
+
   /// The ids of all keys.
   var ids: [String] { keys.map(\.id) }
 
