@@ -13,7 +13,7 @@ from sealed_world import CLEAR, SealedWorld
 from Support.Service import ports
 from Support.Service.never import assert_hidden
 from Support.Service.server import CONFIG, DATA, IO, NO_INPUT, TEMPORARY, USAGE, until
-from Support.Service.world import program
+from Support.Service.world import PATIENCE, program
 
 
 class Sealed(unittest.TestCase):
@@ -135,6 +135,25 @@ class Sealed(unittest.TestCase):
         self.assertTrue(world.file_says_sealed())
         world.start_server(*words)
         self.assertEqual(world.published(), [world.kid])
+
+    def test_sealed_by_another_user_than_root_the_file_says_so(self):
+        world = self.world
+        world.server.stop()
+        os.chmod(world.folder, 0o711)
+        os.mkdir(world.path("own"), 0o700)
+        os.rename(world.path("data"), world.path("own/data"))
+        for folder, names, files in os.walk(world.path("own")):
+            for name in (folder, *(os.path.join(folder, name) for name in files)):
+                os.chown(name, 65534, 65534)
+        world.file = world.path("own/seal-keys")
+        words = ("--data", world.path("own/data"), "--seal-key-file", world.file)
+        as_another = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", program("iampass-server"), "database")
+        for command, said, is_sealed in (
+            ("seal", "^sealed [0-9]+ secrets: ", True), ("seal", "^everything was sealed before: ", True),
+            ("unseal", "^stored [0-9]+ secrets in clear\n$", False), ("seal", "^sealed [0-9]+ secrets: ", True)):  # fmt: skip
+            done = subprocess.run([*as_another, command, *words], capture_output=True, text=True, timeout=PATIENCE)
+            self.assertRegex(done.stdout, said, done.stderr)
+            self.assertEqual((done.stderr, world.file_says_sealed()), ("", is_sealed))
 
     def test_what_cannot_be_read_may_be_of_a_server(self):
         world = self.world

@@ -49,7 +49,7 @@ extension DatabaseCommand {
         let keys = try file.made(addingKey: newKey)
         guard !keyOnly else { return try Output.say("the key \(keys.firstID) is in \(keys.place)") }
         try parts.prepareServers()
-        guard try parts.run(.database) else { return try await run(.database, keys) }
+        if try !parts.run(.database) { try await run(.database, keys) }
         noteSealed(in: file)
       }
     }
