@@ -1,5 +1,6 @@
 """The service's own keys, sealed in its database by a key outside it."""
 
+import contextlib
 import glob
 import os
 import pathlib
@@ -190,7 +191,7 @@ class Sealed(unittest.TestCase):
         self.assertEqual(world.published(), [world.kid])
         world.server.stop()
         same = ("database", "seal", "--give-up-lost-key", "--yes", "--seal-key-file", lost)
-        self.refused(DATA, "nothing was given up", *same)
+        self.assertRegex(world.does(*same), "^nothing is left to give up: the key of this database is [0-9a-f]{16} in ")
         said = world.does(*words, "--yes")
         self.assertRegex(said, r"^gave up the key [0-9a-f]{16}: the key is now [0-9a-f]{16} in ")
         self.assertIn("removed the key for notifications of office: apple\n", said)
@@ -200,6 +201,40 @@ class Sealed(unittest.TestCase):
         self.assertNotEqual(kid, world.kid)
         self.assertEqual(world.does("database", "check", "--seal-key-file", world.file), "no problem found\n")
         self.assertIn("  lost key given up  reason=", world.does("audit"))
+
+    def test_a_lost_key_is_not_given_up_where_nothing_is_sealed(self):
+        self.world.server.stop()
+        self.refused(
+            DATA, "nothing in this database is sealed", "database", "seal", "--give-up-lost-key", "--yes", "--seal-key-file",
+            self.world.file)  # fmt: skip
+        self.assertFalse(os.path.exists(self.world.file))
+
+    def test_what_a_run_that_gives_up_a_key_leaves_is_done_by_the_next(self):
+        world = self.world
+        world.server.stop()
+        world.seal()
+        world.file = world.path("new-keys")
+        words = ("database", "seal", "--give-up-lost-key", "--yes", "--seal-key-file", world.file)
+        with contextlib.closing(sqlite3.connect(world.path("data/iampass.sqlite"))) as reader:
+            reader.execute("BEGIN")
+            reader.execute("SELECT count(*) FROM audit").fetchall()
+            self.refused(TEMPORARY, "the secrets are given up, but the database's files may still have them", *words)
+        # As one that was killed before it had written the line.
+        self.take_the_line_out()
+        done = "^nothing is left to give up: the key of this database is [0-9a-f]{16} in "
+        self.assertRegex(world.does(*words), done)
+        self.assertTrue(world.file_says_sealed())
+        # A service may run by then.
+        self.take_the_line_out()
+        world.start_server("--seal-key-file", world.file)
+        self.assertRegex(world.does(*words), done)
+        self.assertTrue(world.file_says_sealed())
+        self.assertEqual(world.does("audit").count("lost key given up"), 1)
+        self.assertEqual(len(world.published()), 1)
+
+    def take_the_line_out(self):
+        path = pathlib.Path(self.world.file)
+        path.write_text(path.read_text().replace("iampass-sealed-1\n", ""))
 
     def test_without_the_databases_key_no_file_is_made_or_changed(self):
         world = self.world

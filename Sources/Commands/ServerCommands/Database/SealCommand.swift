@@ -80,14 +80,17 @@ extension DatabaseCommand {
     }
 
     private func giveUp(by keys: SealKeys, in storage: any OperatorStore) async throws {
+      if let id = try await storage.sealingKeyID(), keys.has(id) {
+        // An earlier run may have been killed, or had no room, before its end.
+        try await storage.erase(after: "given up")
+        return try Output.say("nothing is left to give up: the key of this database is \(id) in \(keys.place)")
+      }
       let servers = try await storage.runningServers()
       if let lost = try await storage.sealingKeyID(), servers.contains(where: { $0.has(key: lost) }) {
         throw CommandProblem.keyNotLost(lost)
       }
       guard servers.isEmpty else { throw CommandProblem.serversRun }
-      guard let lost = try await storage.giveUpLostKey(at: storage.now()) else {
-        throw CommandProblem.nothingLost(keys)
-      }
+      guard let lost = try await storage.giveUpLostKey(at: storage.now()) else { throw CommandProblem.nothingLost }
       try await storage.erase(after: "given up")
       try Output.say(["gave up the key \(lost.id): the key is now \(keys.firstID) in \(keys.place)"] + Self.losses)
       try Output.say(lost.notifications.map { "removed the key for notifications of \($0)" })
@@ -192,12 +195,6 @@ extension CommandProblem {
       message: "nothing was given up: a server that runs has the key \(id)",
       hint: "copy the file of keys from there: --seal-key-file, or \(SealParts.usualCredential)",
       exitCode: EX_CONFIG)
-  }
-
-  fileprivate static func nothingLost(_ keys: SealKeys) -> CommandProblem {
-    CommandProblem(
-      message: "nothing was given up: \(keys.place) has the key of this database, or nothing is sealed",
-      hint: "iampass-server database check", exitCode: EX_DATAERR)
   }
 
   fileprivate static func serversRefuseClear(_ servers: [RunningServer]) -> CommandProblem {

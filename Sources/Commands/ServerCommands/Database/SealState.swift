@@ -58,10 +58,12 @@ struct SealState: Equatable {
       exitCode: EX_CONFIG)
   }
 
-  /// Refuses to give up a key that is not lost, or while a server runs. It passes a key that the file itself has.
+  /// Refuses to give up a key that a server has, or while a server runs. If the file has the key, an earlier run may have
+  /// given up another one: this run completes it.
   func checkLoss(by file: SealKeyFile) throws(CommandProblem) {
     let keys = try file.known()
-    guard let keyID, keys?.has(keyID) != true else { return }
+    guard let keyID else { throw .nothingLost }
+    guard keys?.has(keyID) != true else { return }
     guard !isHeld && !isOfRunningService else {
       throw CommandProblem(
         message: "nothing was given up: a server that runs has the key \(keyID)", hint: help(for: file, keys),
@@ -99,4 +101,8 @@ extension CommandProblem {
   static let serversRun = CommandProblem(
     message: "nothing was given up: a server runs on this database",
     hint: "stop each server, as by systemctl stop iampass-server, and run this again", exitCode: EX_TEMPFAIL)
+
+  static let nothingLost = CommandProblem(
+    message: "nothing was given up: nothing in this database is sealed", hint: "iampass-server database check",
+    exitCode: EX_DATAERR)
 }
