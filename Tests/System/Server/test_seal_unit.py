@@ -177,6 +177,23 @@ class Unit(unittest.TestCase):
         self.assertEqual(self.world.published(), [self.world.kid])
         os.unlink(self.world.path("fails"))
 
+    def test_an_unseal_that_fails_leaves_the_line_in_the_file(self):
+        world = self.world
+        self.assertEqual(self.command("seal").returncode, 0)
+        subprocess.run([self.script, "restart"], check=True, timeout=PATIENCE)
+        self.put("fails")
+        self.addCleanup(pathlib.Path(world.path("fails")).unlink, missing_ok=True)
+        done = self.command("unseal")
+        self.assertEqual(done.returncode, UNAVAILABLE, done.stderr)
+        self.assertIn("systemctl restart iampass-server failed", done.stderr)
+        self.assertEqual((self.is_clear(), world.file_says_sealed()), (False, True))
+        self.assertEqual(world.published(), [world.kid])
+        os.unlink(world.path("fails"))
+        done = self.command("unseal")
+        self.assertRegex(done.stdout, "^stored [0-9]+ secrets in clear\n$", done.stderr)
+        self.assertFalse(world.file_says_sealed())
+        self.assertEqual(world.published(), [world.kid])
+
 
 if __name__ == "__main__":
     unittest.main()

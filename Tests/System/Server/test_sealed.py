@@ -275,6 +275,8 @@ class Sealed(unittest.TestCase):
             file.write("iampass-seal-key-1 AAAA\n")
         self.refused(CONFIG, "is not a key for sealed secrets", *self.serve_words(), "--seal-key-file", other)
         self.change("UPDATE signing_key SET private_key = (SELECT private_key FROM push_key)")
+        self.refused(DATA, "in the database is not as it was sealed", "database", "unseal", "--seal-key-file", world.file)
+        self.assertTrue(world.file_says_sealed())
         words = (*self.serve_words(), "--seal-key-file", world.file)
         self.refused(DATA, f"the signing key {world.kid} in the database is not as it was sealed", *words)
         self.change("UPDATE signing_key SET private_key = ?", "-----BEGIN PRIVATE KEY-----")

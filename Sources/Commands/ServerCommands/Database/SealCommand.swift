@@ -2,6 +2,7 @@ import ArgumentParser
 import CommandSupport
 import Glibc
 import HostSystem
+import IAMPASSProtocol
 import IAMPASSServer
 
 extension DatabaseCommand {
@@ -147,11 +148,31 @@ extension DatabaseCommand {
         // Another user than root may not be able to look whether there is the usual file.
         if seal.file != nil || geteuid() == 0 { try await parts.state().check(parts.file) }
         guard let file = seal.file else { return try await run(.database, nil) }
+        let saidSealed = try file.known()?.requiresSeal ?? false
         do throws(FileError) { try file.note(isSealed: false) } catch {
           throw CommandProblem.sealKeyFile(error)
         }
-        try parts.prepareServers()
-        if try !parts.run(.database) { try await run(.database, file.read()) }
+        do {
+          try parts.prepareServers()
+          if try !parts.run(.database) { try await run(.database, file.read()) }
+        } catch {
+          if saidSealed { await noteStillSealed(parts, after: error) }
+          throw error
+        }
+      }
+    }
+
+    /// The file says again that the database is sealed, unless servers must be restarted with a file that does not.
+    private func noteStillSealed(_ parts: SealParts, after error: any Error) async {
+      let code = (error as? ExitCode)?.rawValue ?? (error as? CommandProblem)?.exitCode
+      guard code != SealParts.serversNotReady else { return }
+      let path = DisplayText.sanitized(parts.file.path)
+      // A database that does not answer is taken for a sealed one.
+      if let state = try? await parts.state(), state.keyID == nil {
+        return Notice.tell("the secrets are in clear, and \(path) says no more that they are sealed")
+      }
+      do { try parts.file.note(isSealed: true) } catch {
+        Notice.tell("the secrets are sealed, but \(path) does not say so any more: \(error.explanation)")
       }
     }
 
@@ -202,7 +223,7 @@ extension CommandProblem {
       message: "nothing was unsealed: \(text(servers, "refuses", "refuse")) a database that is not sealed",
       hint: """
         take the line iampass-sealed-1 out of each server's file of keys (here it is out now), restart the servers, and run \
-        this again
+        this again; to leave the database sealed: iampass-server database seal, which puts the line back
         """, exitCode: SealParts.serversNotReady)
   }
 
