@@ -1,5 +1,6 @@
 """The service's own keys, sealed in a PostgreSQL database."""
 
+import contextlib
 import os
 import re
 import subprocess
@@ -75,6 +76,50 @@ class InPostgreSQL(unittest.TestCase):
         self.assertIn(world.kid, world.does("signing-key", "list", "--seal-key-file", world.file))
         with open(os.path.join(back, "iampass.sqlite"), "rb") as file:
             self.assertNotIn(CLEAR, file.read())
+
+    @contextlib.contextmanager
+    def administrator(self, *statements):
+        """A session of the database's administrator, with these statements done: a function that does more there."""
+        with subprocess.Popen(
+            ["psql", "-X", "-A", "-t", "-q", "-v", "ON_ERROR_STOP=1", self.postgresql.url], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True) as session:  # fmt: skip
+
+            def do(*statements):
+                session.stdin.write("".join(f"{text};\n" for text in (*statements, "SELECT 'done'")))
+                session.stdin.flush()
+                for line in session.stdout:
+                    if line == "done\n":
+                        return
+                raise AssertionError("the session has ended")
+
+            do(*statements)
+            yield do
+            session.stdin.close()
+
+    def test_a_server_that_starts_as_the_seal_is_committed_is_told(self):
+        world = self.world
+        words = [program("iampass-server"), "database", "seal", *world.where, "--seal-key-file", world.file]
+        with self.administrator("BEGIN", "LOCK TABLE write_turn IN EXCLUSIVE MODE") as do:
+            with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as sealing:
+                waits = "SELECT count(*) FROM pg_locks WHERE relation = 'write_turn'::regclass AND NOT granted"
+                until(lambda: self.postgresql.sql(waits) == ["1"], "a seal that has looked at the servers")
+                do("SELECT pg_advisory_lock_shared(hashtext('iampass_server_' || current_schema()), 0)", "COMMIT")
+                said, complaint = sealing.communicate(timeout=PATIENCE)
+            self.assertEqual(sealing.returncode, TEMPORARY, complaint)
+            self.assertIn("the database is sealed, but a server has started meanwhile, without the key", complaint)
+            self.assertRegex(complaint, "\nhint: restart each server with a copy of ")
+        self.assertRegex(said, "^sealed [0-9]+ secrets: ")
+        self.assertNotIn(CLEAR, self.dump())
+        self.assertTrue(world.file_says_sealed())
+        self.assertRegex(world.seal(), "^everything was sealed before: ")
+
+    def test_a_server_that_commands_cannot_see_says_so(self):
+        with self.administrator("SELECT pg_advisory_lock(hashtext('iampass_server_' || current_schema()), 0)"):
+            server, _ = self.serve()
+            line = server.wait_for("commands do not see that this server runs")
+            self.assertIn("look at the PostgreSQL server's log before", line)
+        shown = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 2 AND objid = 0"
+        until(lambda: self.postgresql.sql(shown) == ["1"], "the server, which tries again")
 
 
 if __name__ == "__main__":

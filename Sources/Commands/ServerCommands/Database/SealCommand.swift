@@ -50,7 +50,11 @@ extension DatabaseCommand {
         let keys = try file.made(addingKey: newKey)
         guard !keyOnly else { return try Output.say("the key \(keys.firstID) is in \(keys.place)") }
         try parts.prepareServers()
-        if try !parts.run(.database) { try await run(.database, keys) }
+        do { if try !parts.run(.database) { try await run(.database, keys) } } catch {
+          // It may be sealed all the same, before a server that missed it, or files that could not be rewritten.
+          if (try? await parts.state())?.keyID == keys.firstID { noteSealed(in: file) }
+          throw error
+        }
         noteSealed(in: file)
       }
     }
@@ -63,8 +67,11 @@ extension DatabaseCommand {
       guard without.isEmpty else { throw CommandProblem.serversWithoutKey(keys, without) }
       guard part == .database else { return }
       let count = try await storage.sealSecrets(at: storage.now())
+      // A server that starts first shows itself, and then looks at the seal: one that missed it is seen now.
+      let late = try await storage.runningServers().filter { !$0.has(key: keys.firstID) }
       try await storage.erase(after: "sealed")
       try Output.say(Self.text(count, keys))
+      guard late.isEmpty else { throw CommandProblem.serversMissedSeal(keys, late) }
     }
 
     private func giveUp(by file: SealKeyFile) async throws {
@@ -202,10 +209,23 @@ extension CommandProblem {
   fileprivate static func serversWithoutKey(_ keys: SealKeys, _ servers: [RunningServer]) -> CommandProblem {
     CommandProblem(
       message: "nothing was sealed: \(text(servers, "runs", "run")) on this database without the key \(keys.firstID)",
-      hint: """
-        start each server with a copy of \(keys.place), by LoadCredential=\(SealKeyFile.credential):FILE in its unit or by \
-        --seal-key-file; then run: iampass-server database seal
-        """, exitCode: SealParts.serversNotReady)
+      hint: "start \(withCopy(of: keys)); then run: iampass-server database seal", exitCode: SealParts.serversNotReady)
+  }
+
+  /// The exit code does not have the command restart anything: that is over by then.
+  fileprivate static func serversMissedSeal(_ keys: SealKeys, _ servers: [RunningServer]) -> CommandProblem {
+    CommandProblem(
+      message: """
+        the database is sealed, but \(text(servers, "has", "have")) started meanwhile, without the key \(keys.firstID)
+        """,
+      hint: "restart \(withCopy(of: keys))", exitCode: SealParts.serversNotReady)
+  }
+
+  private static func withCopy(of keys: SealKeys) -> String {
+    """
+    each server with a copy of \(keys.place), by LoadCredential=\(SealKeyFile.credential):FILE in its unit or by \
+    --seal-key-file
+    """
   }
 
   fileprivate static let lossNotConfirmed = CommandProblem(

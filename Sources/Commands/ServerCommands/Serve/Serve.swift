@@ -207,11 +207,13 @@ struct Serve: AsyncParsableCommand {
   /// meanwhile sees this server, or this server sees the seal.
   private func check(_ storage: any OperatorStore, _ logger: Logger) async throws {
     do { try await storage.showServer() } catch let error as StorageError {
+      let help =
+        database == nil ? "make room on the disk, and restart the server" : "look at the PostgreSQL server's log"
       logger.warning(
         "commands do not see that this server runs: they may seal the database without asking for its key",
         metadata: [
           "place": "\(DisplayText.sanitized(error.path))", "error": "\(error.detail)",
-          "hint": "make room on the disk, and restart the server before iampass-server database seal or unseal",
+          "hint": "\(help) before iampass-server database seal or unseal",
         ])
     }
     try await storage.checkSeals()

@@ -59,11 +59,11 @@ final class PostgreSQLChangeListener: ChangeListener {
   }
 
   /// Shows commands this server, as long as a connection lives that listens. The first one is made here. If that fails,
-  /// ``events()`` makes it.
-  func show(_ server: RunningServer) async {
+  /// this throws, and ``events()`` makes it.
+  func show(_ server: RunningServer) async throws {
     shown.withLock { $0 = server }
     thread.start()
-    try? await thread.runIfActive { [self] in
+    try await thread.runIfActive { [self] in
       if slot.subscription == nil { slot.subscription = try begin() }
     }
   }

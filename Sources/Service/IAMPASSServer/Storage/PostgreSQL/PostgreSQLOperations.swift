@@ -54,7 +54,13 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
     ] { _ = try await commitAlone(.writing, call) }
   }
 
-  public func showServer() async { await listener.show(RunningServer(with: sealKeys)) }
+  public func showServer() async throws {
+    do { try await listener.show(RunningServer(with: sealKeys)) } catch let error as PostgreSQLError {
+      throw StorageError(error, url)
+    } catch let error as StorageError { throw error } catch {
+      throw StorageError(.databaseNotReached, path: url, detail: "\(error)")
+    }
+  }
 
   public func runningServers() async throws -> [RunningServer] {
     try await readOnce { try PostgreSQLServers.all(in: $0) }
