@@ -205,12 +205,15 @@ import Testing
     }
   }
 
-  @Test(arguments: [(hour, 2), (hour, 600), (3 * 24 * hour, 600)] as [(Int64, Int64)])
+  /// Computers' requests are accepted by a clock that is less than five minutes behind, and do not confirm it.
+  @Test(arguments: [(hour, 2), (hour, 600), (3 * 24 * hour, 600), (200_000, 2), (200_000, 600)] as [(Int64, Int64)])
   func aClockThatWasBehindEndsNothingWhenItIsRightAgain(_ step: Int64, _ seconds: Int64) throws {
     let office = try SharedTimeFixture()
     let before = try office.agreed()
     office.database.set(by: -step)
     try office.pass(seconds: seconds)
+    #expect(!office.servers[0].clock.confirm(by: (office.database.unixMilliseconds() + step) / 1_000))
+    try office.servers[0].keep()
     office.database.set(by: step)
     try office.pass(seconds: 100)
     let passed = try office.agreed() - before
@@ -234,6 +237,14 @@ import Testing
     try started.sweep()
     #expect(try started.now == office.agreed())
     #expect(office.database.anchor == anchor)
+  }
+
+  /// A database's clock may be a minute off: what passed while nothing ran is made up for all the same.
+  @Test func aClockThatWasNotConfirmedYetIsConfirmedByEachAcceptedRequest() throws {
+    let database = Database()
+    let server = try Server(database)
+    #expect(server.clock.confirm(by: database.unixMilliseconds() / 1_000 + 200))
+    #expect(!server.clock.confirm(by: database.unixMilliseconds() / 1_000 + 200))
   }
 
   // MARK: - What is stored

@@ -132,6 +132,9 @@ public final class StorageClock: Sendable {
 
   /// Notes that a computer's clock agrees with the wall clock, by its signed request.
   ///
+  /// A database's clock that was confirmed before must agree closer than a request has to. A failover may have set it back
+  /// further than ``greatestStep``: the confirmed time then says where service time goes on if it is right again.
+  ///
   /// - Parameters:
   ///   - stamp: the request's time stamp, in seconds.
   ///   - isOwn: whether the request came from this computer.
@@ -139,9 +142,11 @@ public final class StorageClock: Sendable {
   func confirm(by stamp: Int64, isOwn: @autoclosure () -> Bool = false) -> Bool {
     let wall = clocks.wall()
     if clocks.sinceBoot() < Self.ownTime, isOwn() { return false }
-    guard (wall.seconds - stamp).magnitude <= RequestSigner.clockWindow else { return false }
+    let difference = (wall.seconds - stamp).magnitude
+    guard difference <= RequestSigner.clockWindow else { return false }
     return state.withLock { state in
       var anchor = state.current(at: clocks.sinceBoot())
+      guard !isShared || !anchor.isSettled || difference <= Self.greatestStep / 1_000 else { return false }
       let ahead = wall.milliseconds(since: anchor.unixTime)
       guard !anchor.isSettled || ahead.magnitude >= Self.tolerance else { return false }
       // The service did not run for this time.
