@@ -20,7 +20,7 @@ struct BreakingSource: MoveSource {
 
   var place: String { end.place }
   func mark() throws -> MoveMark? { try end.mark() }
-  func identity() throws -> String { try end.identity() }
+  func identity() throws -> MoveIdentity { try end.identity() }
   func form() throws -> TableForm { try end.form() }
 
   func view(_ work: (any MoveRows) throws -> Void) throws {
@@ -49,7 +49,7 @@ struct BreakingDestination: MoveDestination {
 
   var place: String { end.place }
   func mark() throws -> MoveMark? { try end.mark() }
-  func identity() throws -> String { try end.identity() }
+  func identity() throws -> MoveIdentity { try end.identity() }
   func form() throws -> TableForm { try end.form() }
 
   func fill(_ work: (any FillingDestination) throws -> Void) throws {
@@ -74,7 +74,7 @@ private struct BreakingFilling: FillingDestination {
     return try filling.isNew()
   }
 
-  func identity() throws -> String { try filling.identity() }
+  func identity() throws -> MoveIdentity { try filling.identity() }
   func form() throws -> TableForm { try filling.form() }
   func delete(_ keys: [PostgreSQLTuple], from table: PostgreSQLTable) throws { try filling.delete(keys, from: table) }
   func update(_ rows: [PostgreSQLTuple], in table: PostgreSQLTable) throws { try filling.update(rows, in: table) }

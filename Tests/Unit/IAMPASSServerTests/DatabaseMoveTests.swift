@@ -184,6 +184,38 @@ import Testing
     #expect(try MoveFixture.rows(in: back) == before)
   }
 
+  /// The service goes on in the old database when the new one is filled and closed, and is sealed there.
+  @Test func aMoveThatWasBrokenOffBeforeASealIsCompletedByASecondOne() async throws {
+    let room = try await MoveFixture()
+    let (source, destination) = try room.ends()
+    let broken = BreakingDestination(destination) { if $0 == .committed { throw Broken() } }
+    #expect(throws: Broken.self) {
+      try DatabaseMove(source: source, destination: broken, tables: source.tables).run()
+    }
+    // Another service's database does not take its place, sealed or not.
+    let other = MoveFixture.newFolder()
+    defer { try? FileManager.default.removeItem(atPath: other) }
+    let keys = try SealKeyTests.newKeys()
+    for isSealed in [false, true] {
+      var storage = try SQLiteStorage(folder: other)
+      storage.sealKeys = keys
+      _ = try await storage.createApplication(named: "other \(isSealed)", matchCodes: .off, at: storage.now())
+      if isSealed { _ = try await storage.sealSecrets(at: storage.now()) }
+      try storage.close()
+      await Self.refuses(.destinationArriving, from: other, to: room.url)
+    }
+    var storage = try room.opened()
+    storage.sealKeys = keys
+    _ = try await storage.sealSecrets(at: storage.now())
+    _ = try await storage.createApplication(named: "later", matchCodes: .off, at: storage.now())
+    try storage.close()
+    _ = try await DatabaseMove.run(from: room.folder, to: room.url)
+    let moved = try PostgreSQLStorage(existing: room.url)
+    #expect(try await moved.listedApplications().map(\.name).contains("later"))
+    #expect(try await moved.isSealed())
+    moved.close()
+  }
+
   /// A move is broken off when the destination is filled and closed, and the source's tables change before the next one.
   @Test(arguments: ["ALTER TABLE user ADD COLUMN later TEXT", "CREATE TABLE later (id TEXT)"])
   func whatAnUpdateAddedInBetweenIsNotLostInSilence(_ change: String) async throws {

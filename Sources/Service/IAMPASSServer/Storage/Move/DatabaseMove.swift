@@ -68,7 +68,9 @@ public struct DatabaseMove {
     if let mark = try filling.mark() {
       guard mark.state == .arriving else { throw MoveRefusal(.destinationMoved, mark.place) }
       // It may be the open destination of another move.
-      guard try filling.identity() == source.identity() else { throw MoveRefusal(.destinationArriving, mark.place) }
+      guard try filling.identity().isSame(as: source.identity()) else {
+        throw MoveRefusal(.destinationArriving, mark.place)
+      }
       return
     }
     guard try filling.isNew() else { throw MoveRefusal(.destinationNotEmpty, destination.place) }

@@ -12,8 +12,8 @@ protocol MoveEnd {
   var place: String { get }
   /// The mark that makes the database refuse changes; nil if there is none.
   func mark() throws -> MoveMark?
-  /// The identity of the data, which is the same in both databases after a move: the key that signs push messages.
-  func identity() throws -> String
+  /// Whose data it is.
+  func identity() throws -> MoveIdentity
   /// The database's present tables and columns.
   func form() throws -> TableForm
 }
@@ -56,7 +56,7 @@ protocol FillingDestination: MoveRows {
   func mark() throws -> MoveMark?
   /// Whether the database has only the data of a new database.
   func isNew() throws -> Bool
-  func identity() throws -> String
+  func identity() throws -> MoveIdentity
   func form() throws -> TableForm
   func empty(_ tables: [PostgreSQLTable]) throws
   func add(to table: PostgreSQLTable, _ body: (_ add: (UnsafeRawBufferPointer) throws -> Void) throws -> Void) throws

@@ -16,7 +16,9 @@ struct PostgreSQLMoveEnd: MoveSource, MoveDestination {
   let tables: [PostgreSQLTable]
 
   func mark() throws -> MoveMark? { try storage.pool.lend { try MoveMark.stored(in: $0) } }
-  func identity() throws -> String { try storage.pool.lend { try PostgreSQLMoveTransaction($0, tables).identity() } }
+  func identity() throws -> MoveIdentity {
+    try storage.pool.lend { try PostgreSQLMoveTransaction($0, tables).identity() }
+  }
   func form() throws -> TableForm { try storage.pool.lend { try TableForm(of: $0) } }
 
   func view(_ work: (any MoveRows) throws -> Void) throws {
@@ -99,9 +101,14 @@ struct PostgreSQLMoveTransaction: HeldSource, FillingDestination {
 
   func mark() throws -> MoveMark? { try MoveMark.stored(in: connection) }
 
-  func identity() throws -> String {
-    let rows = try connection.ask([PostgreSQLCall("SELECT private_key FROM push_key")])[0]
-    return try rows.first?.text(0) ?? ""
+  func identity() throws -> MoveIdentity {
+    let answers = try connection.ask([
+      PostgreSQLCall("SELECT private_key FROM push_key"), PostgreSQLCall("SELECT epoch FROM service_mark"),
+      PostgreSQLCall("SELECT id FROM application"),
+    ])
+    return MoveIdentity(
+      pushKey: try answers[0].first?.text(0) ?? "", epoch: try answers[1].first?.integer(0) ?? 0,
+      applications: Set(try answers[2].map { try $0.text(0) ?? "" }))
   }
 
   func form() throws -> TableForm { try TableForm(of: connection) }

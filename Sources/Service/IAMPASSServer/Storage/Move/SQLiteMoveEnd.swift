@@ -8,7 +8,7 @@ struct SQLiteMoveEnd: MoveSource, MoveDestination {
   let tables: [PostgreSQLTable]
 
   func mark() throws -> MoveMark? { try storage.pool.read(MoveMark.stored) }
-  func identity() throws -> String { try storage.pool.read(Self.identity) }
+  func identity() throws -> MoveIdentity { try storage.pool.read(Self.identity) }
   func form() throws -> TableForm { try storage.pool.read(TableForm.init(of:)) }
 
   func view(_ work: (any MoveRows) throws -> Void) throws {
@@ -56,8 +56,11 @@ struct SQLiteMoveEnd: MoveSource, MoveDestination {
     }
   }
 
-  static func identity(in db: Database) throws -> String {
-    try String.fetchOne(db, sql: "SELECT private_key FROM push_key") ?? ""
+  static func identity(in db: Database) throws -> MoveIdentity {
+    MoveIdentity(
+      pushKey: try String.fetchOne(db, sql: "SELECT private_key FROM push_key") ?? "",
+      epoch: try Int64.fetchOne(db, sql: "SELECT epoch FROM service_mark") ?? 0,
+      applications: Set(try String.fetchAll(db, sql: "SELECT id FROM application")))
   }
 }
 
@@ -86,7 +89,7 @@ struct SQLiteMoveTransaction: HeldSource, FillingDestination {
   }
 
   func mark() throws -> MoveMark? { try MoveMark.stored(in: db) }
-  func identity() throws -> String { try SQLiteMoveEnd.identity(in: db) }
+  func identity() throws -> MoveIdentity { try SQLiteMoveEnd.identity(in: db) }
   func form() throws -> TableForm { try TableForm(of: db) }
   func isNew() throws -> Bool { try tables.allSatisfy { try $0.isMadeWithTheDatabase || count($0) == 0 } }
   func keepTime() throws { try clock?.anchor.store(in: db) }
