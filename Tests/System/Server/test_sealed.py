@@ -2,6 +2,7 @@
 
 import contextlib
 import glob
+import json
 import os
 import pathlib
 import re
@@ -59,7 +60,7 @@ class Sealed(unittest.TestCase):
         [kid] = [line.split()[0] for line in world.does("signing-key", "list").splitlines()]
         self.assertIn(CLEAR, self.files())
         said = world.seal_with_the_service()
-        self.assertRegex(said, r"^sealed 3 secrets: the key is [0-9a-f]{16} in \S+\nkeep a copy of that file away ")
+        self.assertRegex(said, r"^sealed 4 secrets: the key is [0-9a-f]{16} in \S+\nkeep a copy of that file away ")
         self.assertEqual(os.stat(world.file).st_mode & 0o7777, 0o600)
         [line] = world.lines_of_keys()
         assert_hidden(line.split()[-1], said)
@@ -68,6 +69,7 @@ class Sealed(unittest.TestCase):
             for found in (self.files(), copy.read()):
                 self.assertNotIn(CLEAR, found)
                 self.assertNotIn(world.secret.encode(), found)
+                self.assertNotIn(world.application["application_secret"].encode(), found)
                 self.assertNotIn(line.split()[-1].encode(), found)
         self.assertIn("  secrets sealed  reason=", world.does("audit").splitlines()[-2])
         self.assertRegex(world.seal(), r"^everything was sealed before: ")
@@ -110,7 +112,7 @@ class Sealed(unittest.TestCase):
         self.refused(TEMPORARY, "nothing was unsealed: a server refuses a database that is not sealed", *unseal)
         self.assertNotIn(CLEAR, self.files())
         world.restart_server("--seal-key-file", world.file)
-        self.assertEqual(world.does(*unseal), "stored 3 secrets in clear\n")
+        self.assertEqual(world.does(*unseal), "stored 4 secrets in clear\n")
         self.assertNotEqual(world.published(), 503)
         world.restart_server()
         self.assertNotEqual(world.published(), 503)
@@ -118,6 +120,7 @@ class Sealed(unittest.TestCase):
     def test_a_database_that_somebody_unseals_is_refused(self):
         world = self.world
         before = [row[0] for row in self.ask("SELECT private_key FROM push_key UNION ALL SELECT private_key FROM signing_key")]
+        secret = world.application["application_secret"]
         world.seal_with_the_service()
         # A service that was started before the seal goes on by its key alone.
         self.assertEqual(world.published(), [world.kid])
@@ -125,6 +128,7 @@ class Sealed(unittest.TestCase):
         self.change("UPDATE push_key SET private_key = ?", before[0])
         self.change("UPDATE signing_key SET private_key = ?", before[1])
         self.change("DELETE FROM notification_service")
+        self.change("UPDATE application SET secret = ?", secret)
         words = ("--seal-key-file", world.file)
         said = f"secrets in the database are in clear, but {world.file} says that they are sealed"
         self.refused(CONFIG, said, *self.serve_words(), *words)
@@ -132,7 +136,7 @@ class Sealed(unittest.TestCase):
         self.refused(CONFIG, said, "signing-key", "rotate", "--now", *words)
         # An older copy that was put back is taken on purpose.
         self.assertEqual(world.does("database", "unseal", *words), "nothing is sealed\n")
-        self.assertRegex(world.does("database", "seal", *words), "^sealed 2 secrets: ")
+        self.assertRegex(world.does("database", "seal", *words), "^sealed 3 secrets: ")
         self.assertTrue(world.file_says_sealed())
         world.start_server(*words)
         self.assertEqual(world.published(), [world.kid])
@@ -195,6 +199,7 @@ class Sealed(unittest.TestCase):
         said = world.does(*words, "--yes")
         self.assertRegex(said, r"^gave up the key [0-9a-f]{16}: the key is now [0-9a-f]{16} in ")
         self.assertIn("removed the key for notifications of office: apple\n", said)
+        self.assertIn("the application office has a new secret, which nobody knows\n", said)
         self.assertTrue(world.file_says_sealed())
         world.start_server("--seal-key-file", world.file)
         [kid] = world.published()
@@ -282,6 +287,42 @@ class Sealed(unittest.TestCase):
         self.change("UPDATE signing_key SET private_key = ?", "-----BEGIN PRIVATE KEY-----")
         self.refused(DATA, "is in clear, in a database whose secrets are sealed", *words)
 
+    def test_sealed_secrets_of_computers_serve_sign_ins(self):
+        world = self.world
+        world.enroll_alice()
+        made = world.does("host-credential", "create", "office", "desk", "--host", "desk", "--json")
+        desk = json.loads(made)
+        by = (desk["application_id"], desk["application_secret"])
+        path = f"/authentication/authenticate_user/{desk['application_id']}/alice"
+        self.assertEqual(world.ask("GET", f"/authentication/service_mark/{by[0]}", by=by)[0], 200)
+        world.seal_with_the_service()
+        for _ in ("with what was in its memory", "after its start"):
+            [(stored,)] = self.ask("SELECT secret FROM host_credential")
+            self.assertTrue(stored.startswith("sealed:1:"))
+            phone = world.phone("approve", "--once")
+            try:
+                code, _, reply = world.ask("POST", path, {"context": {"host": "desk", "service": "sudo"}}, by=by)
+                self.assertEqual(code, 202, reply)
+                world.becomes(reply["authentication_status"], "active")
+            finally:
+                phone.stop()
+            world.approved("web-1")
+            world.restart_server("--seal-key-file", world.file)
+        # What is made now is sealed, by a service and by a command, and serves.
+        self.refused(CONFIG, "and no key was given", "host-credential", "create", "office", "till", "--host", "till")
+        made = world.does(
+            "host-credential", "create", "office", "till", "--host", "till", "--json", "--seal-key-file", world.file)  # fmt: skip
+        till = json.loads(made)
+        for secret in (desk["application_secret"], till["application_secret"]):
+            self.assertNotIn((secret,), self.ask("SELECT secret FROM host_credential"))
+        by = (till["application_id"], till["application_secret"])
+        path = f"/authentication/authenticate_user/{till['application_id']}/alice"
+        self.assertEqual(world.ask("POST", path, {"context": {"host": "till"}}, by=by)[0], 202)
+        # A value from another row does not open, and nobody is let in by it.
+        self.change("UPDATE host_credential SET secret = (SELECT secret FROM host_credential WHERE name = 'desk')")
+        self.assertGreaterEqual(world.ask("POST", path, {"context": {"host": "till-2"}}, by=by)[0], 400)
+        self.refused(DATA, "the secret of the credential", "database", "check", "--seal-key-file", world.file)
+
     def test_systemds_credential_is_the_key(self):
         world = self.world
         world.server.stop()
@@ -334,7 +375,7 @@ class Sealed(unittest.TestCase):
         self.assertEqual(kept, old)
         # The service that has both goes on when the new one seals.
         world.restart_server("--seal-key-file", world.file)
-        self.assertRegex(world.seal(), "^sealed 3 secrets: ")
+        self.assertRegex(world.seal(), "^sealed 4 secrets: ")
         self.assertEqual(world.published(), [world.kid])
         self.assertTrue(world.file_says_sealed())
         with open(world.file, "w") as file:

@@ -59,12 +59,14 @@ class InPostgreSQL(unittest.TestCase):
         self.assertEqual(world.server_command("database", "seal", "--seal-key-file", world.file).returncode, TEMPORARY)
         keyless.stop()
         until(lambda: self.postgresql.sql(shown) == ["1"], "one server")
-        self.assertRegex(world.seal(), "^sealed 3 secrets: ")
+        self.assertRegex(world.seal(), "^sealed 4 secrets: ")
         dump = self.dump()
         self.assertNotIn(CLEAR, dump)
         self.assertNotIn(world.secret.encode(), dump)
+        self.assertNotIn(world.application["application_secret"].encode(), dump)
         world.address = ready_address
         self.assertEqual(world.published(), [world.kid])
+        world.add_users("bob")
         # Back in a data directory, all of it is still sealed.
         back = world.path("back")
         ready.stop()

@@ -19,8 +19,8 @@ import Testing
     let (fixture, _, visitor, _) = try await office()
     let page = await visitor.post("/applications", ["name": " Office <b>"]).text
     let id = try #require(page.firstMatch(of: /application_id = ([0-9a-f]{32})/)).1
-    let made = try await fixture.service.storage.read { try Application.find(String(id), in: $0) }
-    #expect(made?.name == "Office <b>")
+    let made = try await fixture.service.storage.signInClient(String(id))
+    #expect(made?.application.name == "Office <b>")
     #expect(page.contains("application_secret = " + HTML.escaped(try #require(made).secret.exposedValue)))
     let list = await visitor.get("/applications").text
     #expect(list.contains("Office &lt;b&gt;"))

@@ -142,7 +142,7 @@ extension LosingStorage {
     try await call { try await $0.changeSettings(of: application, by: step) }
   }
 
-  func hostCredential(_ id: String, of application: String) async throws -> HostCredential? {
+  func hostCredential(_ id: String, of application: String) async throws -> KnownCredential? {
     try await call { try await $0.hostCredential(id, of: application) }
   }
 

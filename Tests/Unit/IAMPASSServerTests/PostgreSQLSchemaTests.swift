@@ -34,6 +34,7 @@ import Testing
     "news of phones": "31b4eab025ec6b6f",
     "list counts": "d1bd5818d2cd585f",
     "mark stamps": "3e4a86bc09d3ec07",
+    "sealed clients": "46e875e02263997c",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

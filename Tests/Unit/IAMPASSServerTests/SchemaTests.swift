@@ -60,6 +60,7 @@ import Testing
     "synced passkeys": "52c9f7d5cd5f5b19",
     "list counts": "211a374fcc2cee3d",
     "mark stamps": "e759ba52ec3296e1",
+    "sealed clients": "24b425754b27559d",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -115,6 +116,7 @@ import Testing
     "synced passkeys": "da2945e77b4d68c8",
     "list counts": "184d2790ebcb51dc",
     "mark stamps": "2431c4ecc4bfb196",
+    "sealed clients": "e0ee77fdd7b43514",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -7,7 +7,7 @@ import Testing
 
 /// A database whose secrets are sealed by a key outside it.
 @Suite struct SealTests {
-  /// A database with each kind of secret.
+  /// A database with each kind of the service's own secrets, and an application.
   private struct Place {
     let room: StorageFixture
     let keys: SealKeys
@@ -30,13 +30,13 @@ import Testing
 
     func seal() async throws -> Int { try await opened(keys).operators.sealSecrets(at: room.now) }
 
-    /// All secrets as they are stored.
+    /// The service's own secrets as they are stored, and those of the application and of computers.
     func stored() async throws -> [String] {
       if let storage = room.storage as? SQLiteStorage {
-        return try await storage.read { try SealableRow.all(in: $0).map(\.stored) }
+        return try await storage.read { try SealableRow.everywhere(in: $0).map(\.stored) }
       }
       let storage = try #require(room.storage as? PostgreSQLStorage)
-      return try await storage.read { try SealableRow.all(in: $0).map(\.stored) }
+      return try await storage.read { try SealableRow.everywhere(in: $0).map(\.stored) }
     }
 
     func run(_ sql: StaticString, _ value: String) async throws {
@@ -70,9 +70,9 @@ import Testing
     let clear = try await place.stored()
     let before = try await place.room.storage.signingKeys(at: place.room.now).map(\.id)
     let push = try await place.room.storage.pushToken().key.publicKey.point
-    #expect(clear.count == 3 && !clear.contains(where: SealedText.isSealed))
+    #expect(clear.count == 4 && !clear.contains(where: SealedText.isSealed))
     let told = try await place.room.events()
-    #expect(try await place.seal() == 3)
+    #expect(try await place.seal() == 4)
     let sealed = try await place.stored()
     #expect(sealed.allSatisfy(SealedText.isSealed) && !sealed.contains { $0.contains("PRIVATE KEY") })
     // Nobody has set notifications, and the second time changes nothing.
@@ -85,7 +85,7 @@ import Testing
     try await operators.checkSeals()
     #expect(try await operators.isSealed())
     // Unsealed, everything is as it was.
-    #expect(try await operators.unsealSecrets(at: place.room.now) == 3)
+    #expect(try await operators.unsealSecrets(at: place.room.now) == 4)
     #expect(try await place.stored() == clear)
     #expect(try await place.room.events().last == "secrets unsealed")
     #expect(try await operators.unsealSecrets(at: place.room.now) == 0)
@@ -139,7 +139,7 @@ import Testing
     // A server that has the next key already goes on with the one that seals the database.
     _ = try await place.opened(both).service.rotateSigningKey(at: place.room.now, isUrgent: true)
     #expect(try await place.stored().allSatisfy { SealedText($0)?.keyID == place.keys.firstID })
-    #expect(try await place.opened(both).operators.sealSecrets(at: place.room.now) == 3)
+    #expect(try await place.opened(both).operators.sealSecrets(at: place.room.now) == 4)
     #expect(try await place.stored().allSatisfy { SealedText($0)?.keyID == both.firstID })
     try await place.opened(both).operators.checkSeals()
     #expect(try await place.faults(place.keys) == ["otherKey"])
@@ -182,6 +182,7 @@ import Testing
       default: try await place.run("UPDATE notification_service SET secret = $1", value)
       }
     }
+    try await place.run("UPDATE application SET secret = $1", clear[3])
     #expect(try await place.faults(knowing) == ["unsealed"])
     #expect(try await place.opened(knowing).service.sealProblem()?.code == .unsealed)
     // It is not sealed as it is either. Who only has the key takes it.
@@ -189,7 +190,7 @@ import Testing
       _ = try await place.opened(knowing).operators.sealSecrets(at: place.room.now)
     }
     #expect(try await place.opened(knowing).operators.unsealSecrets(at: place.room.now) == 0)
-    #expect(try await place.seal() == 3)
+    #expect(try await place.seal() == 4)
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -267,7 +268,7 @@ import Testing
     try source.close()
     _ = try await DatabaseMove.run(from: room.folder, to: room.url)
     var moved = try PostgreSQLStorage(existing: room.url)
-    #expect(try await moved.read { try SealableRow.all(in: $0).allSatisfy { SealedText.isSealed($0.stored) } })
+    #expect(try await moved.read { try SealableRow.everywhere(in: $0).allSatisfy { SealedText.isSealed($0.stored) } })
     moved.sealKeys = keys
     #expect(try await moved.publishedKeys(at: moved.now()).map(\.id) == ids)
     try await moved.checkSeals()
@@ -280,5 +281,12 @@ import Testing
       let data = try #require(FileManager.default.contents(atPath: room.folder + "/" + name))
       return data.range(of: Data("PRIVATE KEY".utf8)) != nil
     }
+  }
+}
+
+extension SealableRow {
+  /// All secrets of a database with few of them: the service's own first, and then those of applications.
+  static func everywhere(in db: some StorageTransaction) throws -> [SealableRow] {
+    try own(in: db) + SealableTable.allCases.flatMap { try $0.rows(after: "", in: db) }
   }
 }

@@ -29,6 +29,8 @@ struct ApplicationCreate: AsyncParsableCommand {
 
   @OptionGroup var place: DatabaseOptions
 
+  @OptionGroup var seal: SealOptions
+
   @Option(help: "Whether phones ask for two digits that the terminal shows; required: of every computer.")
   var matchCode = MatchCodes.on
 
@@ -37,7 +39,7 @@ struct ApplicationCreate: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
-      let storage = try place.openedOrMade()
+      let storage = try place.openedOrMade(seal)
       do {
         // This is first: a failure after the secret was made would have to undo it.
         let server = try await storage.publicAddress()
@@ -171,11 +173,15 @@ struct ApplicationTake: AsyncParsableCommand {
 
   @OptionGroup var place: DatabaseOptions
 
+  @OptionGroup var seal: SealOptions
+
   func run() async throws {
     guard let data = place.data, let id = readLine(), let secret = readLine() else { throw ExitCode(EX_USAGE) }
     try await explaining {
+      let keys = try seal.keys()
       try ActingUser.become(ownerOf: data)
-      let storage = try SQLiteStorage(folder: data)
+      var storage = try SQLiteStorage(folder: data)
+      storage.sealKeys = keys
       do {
         _ = try await storage.take(Application(id: id, name: name, secret: Secret(secret)), at: storage.now())
       } catch let refusal as ApplicationRefusal {

@@ -40,7 +40,7 @@ struct ComputerList: AsyncParsableCommand {
     try Output.say(lines)
   }
 
-  private static func textLine(_ one: HostCredential, _ fork: ClonedComputer?) -> String {
+  private static func textLine(_ one: KnownCredential, _ fork: ClonedComputer?) -> String {
     let used = one.lastUsedAt.map { ["used=\($0.text)"] } ?? []
     return ([one.name, "host=\(one.host)"] + used + (fork.map(words) ?? [])).joined(separator: "  ")
   }
@@ -52,7 +52,7 @@ struct ComputerList: AsyncParsableCommand {
     ]
   }
 
-  private static func jsonLine(_ one: HostCredential, _ fork: ClonedComputer?) -> String {
+  private static func jsonLine(_ one: KnownCredential, _ fork: ClonedComputer?) -> String {
     let noticed: JSON? = fork.map { fork in
       .object([
         "are_both_used": .bool(fork.areBothUsed), "address": fork.address.map { .string($0) },

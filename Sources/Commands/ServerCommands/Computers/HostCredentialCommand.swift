@@ -20,11 +20,14 @@ struct HostCredentialOptions: ParsableArguments {
   @OptionGroup var place: DatabaseOptions
 
   /// Runs `work` on the storage. Messages about its refusals have these names.
+  ///
+  /// - Parameter seal: where to find the keys of sealed secrets, if `work` makes a secret.
   func managing<Value>(
-    name: String = "", host: String = "", isOpenID: Bool = false, _ work: (any OperatorStore) async throws -> Value
+    name: String = "", host: String = "", isOpenID: Bool = false, by seal: SealOptions? = nil,
+    _ work: (any OperatorStore) async throws -> Value
   ) async throws -> Value {
     try await explaining {
-      let storage = try place.existing()
+      let storage = try place.existing(by: seal?.keys())
       do { return try await work(storage) } catch let refusal as HostCredentialRefusal {
         throw CommandProblem(
           refusal, application: DisplayText.sanitized(application), name: DisplayText.sanitized(name),
@@ -44,6 +47,8 @@ struct HostCredentialCreate: AsyncParsableCommand {
 
   @OptionGroup var options: HostCredentialOptions
 
+  @OptionGroup var seal: SealOptions
+
   @Argument(help: "What administrators call it.")
   var name: String
 
@@ -54,7 +59,7 @@ struct HostCredentialCreate: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    try await options.managing(name: name, host: host) { storage in
+    try await options.managing(name: name, host: host, by: seal) { storage in
       // This is first: a failure after the secret was made would have to undo it.
       let server = try await storage.publicAddress()
       let credential = try await storage.createHostCredential(
@@ -101,7 +106,7 @@ struct HostCredentialRevoke: AsyncParsableCommand {
   }
 }
 
-extension HostCredential {
+extension KnownCredential {
   private var placeName: String { isOpenID ? "shown" : "host" }
 
   var textLine: String {

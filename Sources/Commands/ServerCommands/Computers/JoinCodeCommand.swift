@@ -110,10 +110,11 @@ struct JoinCodeApprove: AsyncParsableCommand {
     discussion: "Compare the six digits of join-code list with those at the computer first, or give those here.")
 
   @OptionGroup var place: DatabaseOptions
+  @OptionGroup var seal: SealOptions
   @Argument(help: "The computer's name.") var name: String
   @Argument(help: "The six digits that the computer shows: no other one of its name joins.") var digits: String?
 
-  func run() async throws { try await JoinDecisions.decide(name, digits, isApproved: true, place) }
+  func run() async throws { try await JoinDecisions.decide(name, digits, isApproved: true, place, seal) }
 }
 
 struct JoinCodeRefuse: AsyncParsableCommand {
@@ -127,11 +128,12 @@ struct JoinCodeRefuse: AsyncParsableCommand {
 }
 
 enum JoinDecisions {
+  /// - Parameter seal: where to find the keys of sealed secrets: a computer's is sealed again once it joins.
   static func decide(
-    _ name: String, _ digits: String? = nil, isApproved: Bool, _ place: DatabaseOptions
+    _ name: String, _ digits: String? = nil, isApproved: Bool, _ place: DatabaseOptions, _ seal: SealOptions? = nil
   ) async throws {
     try await explaining {
-      let storage = try place.existing()
+      let storage = try place.existing(by: seal?.keys())
       var joining = name
       if let digits {
         let waiting = try await storage.joinCodes().flatMap(\.joinings).first {

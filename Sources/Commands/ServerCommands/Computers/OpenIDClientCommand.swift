@@ -20,6 +20,8 @@ struct OpenIDClientCreate: AsyncParsableCommand {
 
   @OptionGroup var options: HostCredentialOptions
 
+  @OptionGroup var seal: SealOptions
+
   @Argument(help: "What administrators call it.")
   var name: String
 
@@ -30,7 +32,7 @@ struct OpenIDClientCreate: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    try await options.managing(name: name, host: shown, isOpenID: true) { storage in
+    try await options.managing(name: name, host: shown, isOpenID: true, by: seal) { storage in
       // This is first: a failure after the secret was made would have to undo it.
       let issuer = try await storage.publicAddress()
       let (client, secret) = try await storage.createOpenIDClient(

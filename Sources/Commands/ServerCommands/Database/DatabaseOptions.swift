@@ -96,10 +96,11 @@ struct DatabaseOptions: ParsableArguments {
   }
 
   /// The same, or a new database in a given folder without one. The operator gets a notice.
-  func openedOrMade() throws -> any OperatorStore {
-    guard let data else { return try existing() }
+  func openedOrMade(_ seal: SealOptions) throws -> any OperatorStore {
+    let keys = try seal.keys()
+    guard let data else { return try existing(by: keys) }
     try ActingUser.become(ownerOf: data)
-    guard try !SQLiteStorage.isThere(in: data) else { return try existing() }
+    guard try !SQLiteStorage.isThere(in: data) else { return try existing(by: keys) }
     let storage = try SQLiteStorage(folder: data)
     // A mistyped folder would be another service, which is not in use.
     Notice.tell("there was no database in \(data): made a new one")

@@ -8,11 +8,12 @@ import IAMPASSServer
 extension DatabaseCommand {
   struct SealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "seal", abstract: "Seal the service's own keys in the database by a key outside it.",
+      commandName: "seal", abstract: "Seal secrets in the database by a key outside it.",
       discussion: """
-        These are the keys that sign approval tokens and push messages, and the keys for apps' notification services. A \
-        missing file of keys is made. What the first key of the file has sealed stays as it is. The packaged service is \
-        restarted if it does not have the key yet. While another server runs without the key, nothing is sealed.
+        These are the keys that sign approval tokens and push messages, the keys for apps' notification services, and the \
+        secrets of applications and computers. A missing file of keys is made. What the first key of the file has sealed \
+        stays as it is. The packaged service is restarted if it does not have the key yet. While another server runs \
+        without the key, nothing is sealed.
         """)
 
     @OptionGroup var place: DatabaseOptions
@@ -63,8 +64,11 @@ extension DatabaseCommand {
     private func run(_ part: SealPart, _ keys: SealKeys) async throws {
       let storage = try place.existing(by: keys)
       if part == .loss { return try await giveUp(by: keys, in: storage) }
-      let without = try await storage.runningServers().filter { !$0.has(key: keys.firstID) }
+      let servers = try await storage.runningServers()
+      let without = servers.filter { !$0.has(key: keys.firstID) }
       guard without.isEmpty else { throw CommandProblem.serversWithoutKey(keys, without) }
+      let older = servers.filter { !$0.opensClients }
+      guard older.isEmpty else { throw CommandProblem.serversTooOld(older) }
       guard part == .database else { return }
       let count = try await storage.sealSecrets(at: storage.now())
       // A server that starts first shows itself, and then looks at the seal: one that missed it is seen now.
@@ -102,13 +106,19 @@ extension DatabaseCommand {
       try await storage.erase(after: "given up")
       try Output.say(["gave up the key \(lost.id): the key is now \(keys.firstID) in \(keys.place)"] + Self.losses)
       try Output.say(lost.notifications.map { "removed the key for notifications of \($0)" })
-      try Output.say("next: start the service; give the keys for notifications with application notifications")
+      try Output.say(lost.clients.applications.map { "the application \($0) has a new secret, which nobody knows" })
+      try Output.say(lost.clients.credentials.map { "revoked the credential \($0)" })
+      try Output.say(lost.clients.joinings.map { "refused the computer \($0), which waited to join" })
+      try Output.say(
+        "next: start the service; give the keys for notifications with application notifications; have each computer join "
+          + "again, and make a new secret for each application in the console")
     }
 
     private static let losses = [
       "approval tokens that were signed before cannot be verified any more: programs load the new key by themselves",
       "browsers' subscriptions end: each phone's user opens the page and turns notifications on again",
       "apps do not ring until the keys for Apple's and Google's services are given again",
+      "every computer must join again, and every application and OpenID client needs a new secret: those that are sealed",
     ]
 
     private func noteSealed(in file: SealKeyFile) {
@@ -136,7 +146,7 @@ extension DatabaseCommand {
 
   struct UnsealCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-      commandName: "unseal", abstract: "Store the service's own keys in clear again.",
+      commandName: "unseal", abstract: "Store sealed secrets in clear again.",
       discussion: """
         The packaged service is restarted if it would refuse secrets in clear. While another such server runs, nothing is \
         unsealed. Sealed backups still need the file of keys.
@@ -226,6 +236,14 @@ extension CommandProblem {
     each server with a copy of \(keys.place), by LoadCredential=\(SealKeyFile.credential):FILE in its unit or by \
     --seal-key-file
     """
+  }
+
+  fileprivate static func serversTooOld(_ servers: [RunningServer]) -> CommandProblem {
+    CommandProblem(
+      message:
+        "nothing was sealed: \(text(servers, "runs", "run")) on this database in a version that reads no sealed secrets "
+        + "of computers",
+      hint: "restart each server in this version, and run this again", exitCode: SealParts.serversNotReady)
   }
 
   fileprivate static let lossNotConfirmed = CommandProblem(

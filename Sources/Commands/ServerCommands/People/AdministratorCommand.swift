@@ -29,9 +29,13 @@ struct AdministratorOptions: ParsableArguments {
   var shown: String { DisplayText.sanitized(name) }
 
   /// Throws for a change that was refused.
-  func changing(_ work: (any OperatorStore) async throws -> AdministratorChange) async throws {
+  ///
+  /// - Parameter seal: where to find the keys of sealed secrets, if `work` may make a secret.
+  func changing(
+    by seal: SealOptions? = nil, _ work: (any OperatorStore) async throws -> AdministratorChange
+  ) async throws {
     try await explaining {
-      let storage = try place.existing()
+      let storage = try place.existing(by: seal?.keys())
       let change = try await work(storage)
       guard change == .done else {
         throw CommandProblem(change, name: shown, known: await storage.knownAdministrators())
@@ -63,11 +67,13 @@ struct AdministratorAdd: AsyncParsableCommand {
     commandName: "add", abstract: "Add an administrator, and show a link for their phone.")
 
   @OptionGroup var options: AdministratorOptions
+  @OptionGroup var seal: SealOptions
   @Option(help: "What they may do: auditor, helpdesk or admin.") var role: AdministratorRole
   @Flag(help: "Show no link.") var noLink = false
 
   func run() async throws {
-    try await options.changing { try await $0.addAdministrator(options.name, role: role, at: $0.now()) }
+    // The first one makes the administrators' application.
+    try await options.changing(by: seal) { try await $0.addAdministrator(options.name, role: role, at: $0.now()) }
     try Output.say("\(options.shown): added as \(role.rawValue)")
     if !noLink { try await options.showLink(isLost: false) }
   }

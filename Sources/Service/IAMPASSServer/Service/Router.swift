@@ -167,7 +167,7 @@ struct Router: Sendable {
   /// The signed reply to an application's own request. Its host credentials may not manage users and phones.
   private func signed(
     application id: String, _ call: Call,
-    _ work: @Sendable (Application, VerifiedClient) async throws -> ServiceReply
+    _ work: @Sendable (KnownApplication, VerifiedClient) async throws -> ServiceReply
   ) async throws -> ServiceReply {
     try await signed(signInClient: id, call) { signInClient, client in
       guard signInClient.credential == nil else { return .refused(.hostMayNotManage) }

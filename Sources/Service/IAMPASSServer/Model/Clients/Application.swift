@@ -13,12 +13,21 @@ public struct Application: Sendable {
     self.secret = secret
   }
 
+  /// Without its secret.
+  var known: KnownApplication { KnownApplication(id: id, name: name) }
+
   /// Makes a new id and secret, which are not stored yet. Throws ``ApplicationRefusal``, or if there are no random
   /// bytes.
   public init(new name: String) throws {
     guard Application.isFit(name) else { throw ApplicationRefusal.nameNotFit }
     self.init(id: try RandomValue.identifier(), name: name, secret: try RandomValue.secret())
   }
+}
+
+/// An application without its secret, which may be sealed in its row.
+struct KnownApplication: Sendable {
+  let id: String
+  let name: String
 }
 
 /// Why an application is not made or not changed.

@@ -63,7 +63,7 @@ struct ComputerSearch: Sendable {
 
 /// A computer with a credential, as the console lists it.
 struct ComputerSummary: Sendable {
-  let credential: HostCredential
+  let credential: KnownCredential
   /// The application's name.
   let application: String
   let liveSessions: Int64

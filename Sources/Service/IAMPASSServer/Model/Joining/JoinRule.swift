@@ -15,7 +15,7 @@ struct JoinFacts: Sendable {
     let id: String
     let state: Joining.State
     /// The computer's credential; nil if it has not joined, or if its credential is gone or revoked.
-    let credential: HostCredential?
+    let credential: KnownCredential?
   }
 
   /// The code; nil if it does not exist.
@@ -51,7 +51,7 @@ enum JoinVerdict: Sendable {
   /// The computer waits. Has the join's id.
   case waiting(String)
   /// The computer has joined. Has the application's name.
-  case joined(HostCredential, application: String, StoredJoinCode)
+  case joined(KnownCredential, application: String, StoredJoinCode)
   case refused(Reason)
 }
 

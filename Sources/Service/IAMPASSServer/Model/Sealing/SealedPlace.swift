@@ -8,6 +8,12 @@ enum SealedPlace: Sendable, Equatable {
   case signingKey(String)
   /// The key for a notification service.
   case notifications(application: String, service: String)
+  /// An application's secret, by its id.
+  case application(String)
+  /// The secret of a credential of a computer or program, by its id.
+  case computer(String)
+  /// The secret of a computer that waits to join, by the join's id.
+  case joining(String)
 
   /// The table, the column and the row's key. A sealed value cannot be opened with other words.
   var words: [String] {
@@ -15,6 +21,17 @@ enum SealedPlace: Sendable, Equatable {
     case .pushKey: ["push_key", "private_key", "1"]
     case .signingKey(let id): ["signing_key", "private_key", id]
     case .notifications(let application, let service): ["notification_service", "secret", application, service]
+    case .application(let id): ["application", "secret", id]
+    case .computer(let id): ["host_credential", "secret", id]
+    case .joining(let id): ["joining", "secret", id]
+    }
+  }
+
+  /// Whether it is a sign-in client's, and not the service's own. ``ClientSeal`` says whether these are sealed.
+  var isOfClient: Bool {
+    switch self {
+    case .pushKey, .signingKey, .notifications: false
+    case .application, .computer, .joining: true
     }
   }
 
@@ -24,6 +41,9 @@ enum SealedPlace: Sendable, Equatable {
     case .pushKey: "the push key"
     case .signingKey(let id): "the signing key \(id)"
     case .notifications(let application, let service): "the \(service) key of the application \(application)"
+    case .application(let id): "the secret of the application \(id)"
+    case .computer(let id): "the secret of the credential \(id)"
+    case .joining(let id): "the secret of the computer that asks to join as \(id)"
     }
   }
 }

@@ -10,12 +10,12 @@ struct UserChange: Sendable {
   }
 
   let request: UserChangeRequest
-  let computer: HostCredential
-  let application: Application
+  let computer: KnownCredential
+  let application: KnownApplication
   let challenge: ApprovalChallenge
 
   /// Nil if no challenge can be made for it.
-  init?(_ request: UserChangeRequest, of computer: HostCredential, in application: Application) {
+  init?(_ request: UserChangeRequest, of computer: KnownCredential, in application: KnownApplication) {
     guard let challenge = request.challenge(for: computer.id) else { return nil }
     self.request = request
     self.computer = computer

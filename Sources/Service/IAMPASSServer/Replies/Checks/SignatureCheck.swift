@@ -115,7 +115,7 @@ struct SignatureCheck: Sendable {
       }
     }
 
-    var hostCredential: HostCredential? {
+    var hostCredential: KnownCredential? {
       if case .signInClient(let signInClient) = self { signInClient.credential } else { nil }
     }
   }

@@ -10,7 +10,7 @@ struct ManagementReplies: Sendable {
   private var storage: any ServiceStorage { core.storage }
 
   func reply(
-    to route: ManagementRoute, of application: Application, _ call: Call, _ client: VerifiedClient
+    to route: ManagementRoute, of application: KnownApplication, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
     switch route {
     case .addUsers: try await addUsers(to: application, call)
@@ -23,7 +23,7 @@ struct ManagementReplies: Sendable {
     }
   }
 
-  private func addUsers(to application: Application, _ call: Call) async throws -> ServiceReply {
+  private func addUsers(to application: KnownApplication, _ call: Call) async throws -> ServiceReply {
     guard let request = try? AddUsersRequest(parsing: call.request.body) else { return .refused(.badRequest) }
     let users = request.users
     guard !users.isEmpty else { return .refused(.noUsers) }
@@ -45,7 +45,7 @@ struct ManagementReplies: Sendable {
   }
 
   /// Deletes users. An unknown user is not an error, because a repeated call must succeed.
-  private func deleteUsers(of application: Application, _ call: Call) async throws -> ServiceReply {
+  private func deleteUsers(of application: KnownApplication, _ call: Call) async throws -> ServiceReply {
     guard let users = try? UsersRequest(parsing: call.request.body).users else { return .refused(.badRequest) }
     guard !users.isEmpty else { return .refused(.noUsers) }
     // This is done even if a later portion fails.
@@ -56,12 +56,12 @@ struct ManagementReplies: Sendable {
     return .done
   }
 
-  private func hasDevice(_ name: String, of application: Application) async throws -> ServiceReply {
+  private func hasDevice(_ name: String, of application: KnownApplication) async throws -> ServiceReply {
     guard let user = try await storage.user(name, of: application.id) else { return .refused(.unknownUser) }
     return ServiceReply(200, DeviceRegisteredReply(isRegistered: !user.phones.isEmpty).encoded())
   }
 
-  private func phones(of name: String, of application: Application) async throws -> ServiceReply {
+  private func phones(of name: String, of application: KnownApplication) async throws -> ServiceReply {
     guard let user = try await storage.user(name, of: application.id) else { return .refused(.unknownUser) }
     let phones = user.phones.map { $0.phone.keys(with: $0.credential, storage.clock) }
     let settings = try await storage.settings(of: application.id)
@@ -69,7 +69,7 @@ struct ManagementReplies: Sendable {
   }
 
   private func makeLink(
-    for name: String, of application: Application, _ call: Call, _ client: VerifiedClient
+    for name: String, of application: KnownApplication, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
     guard let isSealed = call.wantsSealedLink else { return .refused(.badRequest) }
     let made = try await links.make(
@@ -78,7 +78,7 @@ struct ManagementReplies: Sendable {
   }
 
   private func loseDevice(
-    of name: String, of application: Application, _ call: Call, _ client: VerifiedClient
+    of name: String, of application: KnownApplication, _ call: Call, _ client: VerifiedClient
   ) async throws -> ServiceReply {
     guard let isSealed = call.wantsSealedLink else { return .refused(.badRequest) }
     let loss: PhoneLoss
@@ -96,7 +96,8 @@ struct ManagementReplies: Sendable {
   }
 
   /// Lets the administrator's program send the link, which is the last word of the message.
-  private func sendMessage(to name: String, of application: Application, _ call: Call) async throws -> ServiceReply {
+  private func sendMessage(to name: String, of application: KnownApplication, _ call: Call) async throws -> ServiceReply
+  {
     guard try await storage.user(name, of: application.id) != nil else { return .refused(.unknownUser) }
     let settings = try await storage.settings(of: application.id)
     guard !settings.hook.isEmpty else { return .refused(.noTextMessages) }

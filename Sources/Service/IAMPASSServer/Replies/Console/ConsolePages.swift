@@ -115,7 +115,7 @@ extension Console {
   }
 
   /// The credential's name, with a warning about copies.
-  private func name(of one: HostCredential, _ fork: ClonedComputer?) -> HTML {
+  private func name(of one: KnownCredential, _ fork: ClonedComputer?) -> HTML {
     guard let fork else { return "\(one.name)" }
     let what = fork.areBothUsed ? "copied: two computers use it" : "copied, or its disk was put back"
     return """

@@ -191,9 +191,9 @@ extension SessionStore {
   }
 }
 
-extension HostCredential {
+extension KnownCredential {
   /// Whether ``RequestStore/noteUse(of:at:)`` would store a change.
   fileprivate func isUseNews(at now: UnixTime) -> Bool {
-    lastUsedAt.map { now.milliseconds(since: $0) >= Self.useInterval * 1_000 } ?? true
+    lastUsedAt.map { now.milliseconds(since: $0) >= HostCredential.useInterval * 1_000 } ?? true
   }
 }

@@ -130,7 +130,7 @@ protocol ConsoleStore: AdministratorStore {
   // MARK: Host credentials
 
   /// An application's credential, revoked or not; nil if it has none with this id.
-  func hostCredential(_ id: String, of application: String) async throws -> HostCredential?
+  func hostCredential(_ id: String, of application: String) async throws -> KnownCredential?
 
   /// Makes a credential for a computer of the application with this name or id. Its secret is shown only this once.
   /// Throws ``HostCredentialRefusal``.
@@ -186,7 +186,7 @@ struct ConsoleSignInRequest: Sendable {
 struct ApplicationOverview: Sendable {
   let application: ApplicationSummary
   /// A page of the credentials, which are sorted by name, usable ones first.
-  let credentials: [HostCredential]
+  let credentials: [KnownCredential]
   /// The place of the next page; nil if there is none.
   let credentialsFurther: Int64?
   let users: [UserSummary]

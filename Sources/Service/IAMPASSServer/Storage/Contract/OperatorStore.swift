@@ -47,7 +47,7 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// The credentials sorted by name, usable ones first, with times for people. Throws ``HostCredentialRefusal``.
   ///
   /// - Parameter areOpenID: whether to list OpenID clients, and not credentials of computers.
-  func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential]
+  func hostCredentials(of application: String, areOpenID: Bool) async throws -> [KnownCredential]
 
   /// Revokes the usable credential of this name. Throws ``HostCredentialRefusal``.
   ///
@@ -117,19 +117,23 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// Whether secrets in the database are sealed.
   func isSealed() async throws -> Bool
 
-  /// Seals all secrets by the first of ``sealKeys``, in one transaction. Throws ``SealFault``.
+  /// Seals all secrets by the first of ``sealKeys``: the service's own keys in one transaction, and then those of
+  /// applications and computers in portions. An interrupted call has every writer seal, and the next one goes on. Throws
+  /// ``SealFault``.
   ///
   /// - Returns: how many were not sealed by it before.
   func sealSecrets(at now: UnixTime) async throws -> Int
 
-  /// Stores all secrets in clear, in one transaction. Throws ``SealFault``.
+  /// Stores all secrets in clear: those of applications and computers in portions, and the service's own keys at last. Throws
+  /// ``SealFault``.
   ///
   /// - Returns: how many were sealed.
   func unsealSecrets(at now: UnixTime) async throws -> Int
 
-  /// Gives up what a lost key has sealed, in one transaction, and goes on by the first of ``sealKeys``: with a new push
-  /// key, without browsers' subscriptions to the old one, without keys for notification services, and without signing
-  /// keys, of which the next token needs a new one. Throws ``SealFault``.
+  /// Gives up what a lost key has sealed, and goes on by the first of ``sealKeys``: with a new push key, without browsers'
+  /// subscriptions to the old one, without keys for notification services, and without signing keys, of which the next
+  /// token needs a new one. Applications get secrets that nobody knows, and credentials are revoked. An interrupted call
+  /// leaves the rest to the next one. Throws ``SealFault``.
   ///
   /// - Returns: nil if nothing was changed, because nothing is sealed, or because its key is not lost.
   func giveUpLostKey(at now: UnixTime) async throws -> GivenUpKey?
@@ -149,7 +153,7 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
 
 extension OperatorStore {
   /// The credentials of computers.
-  public func hostCredentials(of application: String) async throws -> [HostCredential] {
+  public func hostCredentials(of application: String) async throws -> [KnownCredential] {
     try await hostCredentials(of: application, areOpenID: false)
   }
 

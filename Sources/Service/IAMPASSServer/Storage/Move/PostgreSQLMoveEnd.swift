@@ -165,6 +165,8 @@ struct PostgreSQLMoveTransaction: HeldSource, FillingDestination {
 
   func close(_ mark: MoveMark) throws {
     try connection.setTriggers(of: tables, on: true)
+    // Its trigger refuses servers that cannot use what was moved: see ``PostgreSQLMigration/sealedClients``.
+    _ = try connection.ask([PostgreSQLCall("UPDATE push_key SET client_seal = client_seal")])
     try connection.countOn(in: tables)
     try connection.addTrigger(Self.closed, calling: "database_moved", to: Self.closable(tables))
     _ = try connection.ask([

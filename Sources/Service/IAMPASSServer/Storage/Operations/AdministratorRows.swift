@@ -30,11 +30,17 @@ extension Administrator {
 
   /// Makes the administrators' application if it is missing. An existing application of this name gets another secret,
   /// because only the service may manage its users.
-  fileprivate static func ownApplication(at now: UnixTime, in db: some StorageTransaction) throws -> String {
+  fileprivate static func ownApplication(
+    at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
+  ) throws -> String {
     if let known = try application(in: db), try Application.find(known, in: db) != nil { return known }
     let new = try Application(new: AdministratorRule.application)
     let former = try Application.find(nameOrID: AdministratorRule.application, in: db)
-    if let former { _ = try former.renew(new.secret, at: now, in: db) } else { try new.insert(.on, at: now, in: db) }
+    if let former {
+      _ = try former.renew(new.secret, at: now, in: db, seals)
+    } else {
+      try new.insert(.on, at: now, in: db, seals)
+    }
     let id = former?.id ?? new.id
     try db.execute(
       """
@@ -57,9 +63,9 @@ extension StorageEngine {
     _ name: String, role: AdministratorRole, at now: UnixTime
   ) async throws -> AdministratorChange {
     guard AdministratorRule.isFit(name) else { return .nameNotFit }
-    return try await write { db in
+    return try await write { [seals] db in
       guard try Administrator.role(of: name, in: db) == nil else { return .nameTaken }
-      _ = try User.add([name], application: try Administrator.ownApplication(at: now, in: db), in: db)
+      _ = try User.add([name], application: try Administrator.ownApplication(at: now, in: db, seals), in: db)
       try db.execute(
         "INSERT INTO administrator (name, role, changed_at) VALUES ($1, $2, $3)", name, role.rawValue, now.milliseconds)
       return .done
@@ -117,7 +123,8 @@ extension ConsoleSubject {
   func state(in db: some StorageTransaction) throws -> String {
     switch self {
     case .application(let id):
-      let application = try Application.find(id, in: db)
+      // As it is stored: a new one is another state.
+      let secret = try db.text("SELECT secret FROM application WHERE id = $1", id)
       let services = try db.all(
         "SELECT told, set_at FROM notification_service WHERE application = $1 ORDER BY service", id)
       let notifications = try services.map { row -> String in
@@ -125,7 +132,7 @@ extension ConsoleSubject {
         return "\(text) \(at)"
       }
       return SeenState.mark(
-        [application?.secret.exposedValue] + (try ApplicationSettings.of(id, in: db).stateWords) + notifications)
+        [secret] + (try ApplicationSettings.of(id, in: db).stateWords) + notifications)
     case .credential(let id):
       let credential = try HostCredential.find(id, in: db)
       return SeenState.mark([credential?.name, credential.map { "\($0.isRevoked)" }])

@@ -1,10 +1,10 @@
 import IAMPASSProtocol
 
-extension Application {
-  init(row: some StorageRow) throws {
-    try self.init(id: row.get("id"), name: row.get("name"), secret: Secret(row.get("secret")))
-  }
+extension KnownApplication {
+  init(row: some StorageRow) throws { try self.init(id: row.get("id"), name: row.get("name")) }
+}
 
+extension Application {
   /// The name of a user's application; empty if there is no such user.
   static func name(of user: Int64, in db: some StorageTransaction) throws -> String {
     try db.text(
@@ -14,25 +14,42 @@ extension Application {
       """, user) ?? ""
   }
 
-  static func find(_ id: String, in db: some StorageTransaction) throws -> Application? {
-    try db.first("SELECT * FROM application WHERE id = $1", id).map(Application.init(row:))
+  static func find(_ id: String, in db: some StorageTransaction) throws -> KnownApplication? {
+    try db.first("SELECT * FROM application WHERE id = $1", id).map(KnownApplication.init(row:))
+  }
+
+  /// The same with its secret.
+  static func whole<Transaction: StorageTransaction>(_ id: String, in db: Transaction, _ seals: Seals) throws
+    -> Application?
+  {
+    let row = { (db: Transaction) in try db.first("SELECT * FROM application WHERE id = $1", id) }
+    try db.prefetch { db in
+      _ = try SealMark.stored(in: db)
+      _ = try row(db)
+    }
+    return try row(db).map { row in
+      try Application(
+        id: id, name: row.get("name"), secret: seals.open(row.get("secret"), at: .application(id), in: db))
+    }
   }
 
   /// An id has priority over a name: ids are random, but a name may be chosen to look like an id.
-  static func find(nameOrID text: String, in db: some StorageTransaction) throws -> Application? {
+  static func find(nameOrID text: String, in db: some StorageTransaction) throws -> KnownApplication? {
     if let application = try find(text, in: db) { return application }
     return try db.first("SELECT * FROM application WHERE name = $1", text)
-      .map(Application.init(row:))
+      .map(KnownApplication.init(row:))
   }
 }
 
 extension Application {
-  func insert(_ matchCodes: MatchCodes, at now: UnixTime, in db: some StorageTransaction) throws {
+  func insert(
+    _ matchCodes: MatchCodes, at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
+  ) throws {
     let taken = try db.has("SELECT 1 FROM application WHERE name = $1 OR id = $2", name, id)
     guard !taken else { throw ApplicationRefusal.nameTaken }
     try db.execute(
       "INSERT INTO application (id, name, secret, created_at, match_code) VALUES ($1, $2, $3, $4, $5)",
-      id, name, secret.exposedValue, now.milliseconds, matchCodes.stored)
+      id, name, seals.close(secret, at: .application(id), in: db), now.milliseconds, matchCodes.stored)
   }
 }
 
@@ -42,7 +59,7 @@ extension StorageEngine {
     named name: String, matchCodes: MatchCodes = .on, at now: UnixTime
   ) async throws -> Application {
     let application = try Application(new: name)
-    try await write { try application.insert(matchCodes, at: now, in: $0) }
+    try await write { [seals] in try application.insert(matchCodes, at: now, in: $0, seals) }
     return application
   }
 
@@ -52,13 +69,13 @@ extension StorageEngine {
   /// - Returns: whether it is new.
   public func take(_ application: Application, matchCodes: MatchCodes = .on, at now: UnixTime) async throws -> Bool {
     guard Application.isFit(application.name) else { throw ApplicationRefusal.nameNotFit }
-    return try await write { db in
-      if let known = try Application.find(application.id, in: db), known.name == application.name,
+    return try await write { [seals] db in
+      if let known = try Application.whole(application.id, in: db, seals), known.name == application.name,
         known.secret == application.secret
       {
         return false
       }
-      try application.insert(matchCodes, at: now, in: db)
+      try application.insert(matchCodes, at: now, in: db, seals)
       return true
     }
   }

@@ -75,12 +75,14 @@ extension StorageEngine {
     try await read { try ComputerSummary.find(search, at: now, in: $0) }
   }
 
-  func application(_ id: String) async throws -> Application? { try await read { try Application.find(id, in: $0) } }
+  func application(_ id: String) async throws -> Application? {
+    try await read { [seals] in try Application.whole(id, in: $0, seals) }
+  }
 
   func renewSecret(of application: String, to secret: Secret, at now: UnixTime) async throws -> [Session]? {
-    try await write { db in
+    try await write { [seals] db in
       guard let application = try Application.find(application, in: db) else { return nil }
-      return try application.renew(secret, at: now, in: db)
+      return try application.renew(secret, at: now, in: db, seals)
     }
   }
 
@@ -101,7 +103,7 @@ extension StorageEngine {
     }
   }
 
-  func hostCredential(_ id: String, of application: String) async throws -> HostCredential? {
+  func hostCredential(_ id: String, of application: String) async throws -> KnownCredential? {
     try await read { try HostCredential.find(id, of: application, in: $0) }
   }
 
@@ -122,7 +124,7 @@ extension StorageEngine {
 
 extension HostCredential {
   fileprivate static func find(_ id: String, of application: String, in db: some StorageTransaction) throws
-    -> HostCredential?
+    -> KnownCredential?
   {
     try find(id, in: db).flatMap { $0.application == application ? $0 : nil }
   }

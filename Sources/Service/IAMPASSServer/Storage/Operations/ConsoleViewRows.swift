@@ -146,7 +146,7 @@ extension ComputerSummary {
       sql, now.advanced(seconds: -86_400).milliseconds, search.text, search.after?.name ?? "", search.after?.id ?? "",
       search.silentSince?.milliseconds, ComputerSearch.pageLength, search.isCopied
     ).map { row in
-      let credential = try HostCredential(row: row)
+      let credential = try KnownCredential(row: row)
       return try ComputerSummary(
         credential: credential, application: row.get("shown"), liveSessions: row.get("live_sessions"),
         heldBack: row.get("held_back"),

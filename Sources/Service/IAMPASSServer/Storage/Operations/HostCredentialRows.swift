@@ -1,24 +1,30 @@
 import IAMPASSProtocol
 
-extension HostCredential {
+extension KnownCredential {
   init(row: some StorageRow) throws {
     try self.init(
       id: row.get("id"), application: row.get("application"), name: row.get("name"), host: row.get("host"),
-      secret: Secret(row.get("secret")), createdAt: UnixTime(milliseconds: row.get("created_at")),
-      lastUsedAt: row.time("last_used_at"), revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"),
-      group: row.get("computer_group"))
+      createdAt: UnixTime(milliseconds: row.get("created_at")), lastUsedAt: row.time("last_used_at"),
+      revokedAt: row.time("revoked_at"), isOpenID: row.get("is_openid"), group: row.get("computer_group"))
+  }
+}
+
+extension HostCredential {
+  /// Its whole row.
+  static func row<Transaction: StorageTransaction>(_ id: String, in db: Transaction) throws -> Transaction.Row? {
+    try db.first("SELECT * FROM host_credential WHERE id = $1", id)
   }
 
-  static func find(_ id: String, in db: some StorageTransaction) throws -> HostCredential? {
-    try db.first("SELECT * FROM host_credential WHERE id = $1", id).map(HostCredential.init(row:))
+  static func find(_ id: String, in db: some StorageTransaction) throws -> KnownCredential? {
+    try row(id, in: db).map(KnownCredential.init(row:))
   }
 
   /// The usable credential of this name.
   static func usable(named name: String, of application: String, in db: some StorageTransaction) throws
-    -> HostCredential?
+    -> KnownCredential?
   {
     let sql: StaticString = "SELECT * FROM host_credential WHERE application = $1 AND name = $2 AND revoked_at IS NULL"
-    return try db.first(sql, application, name).map(HostCredential.init(row:))
+    return try db.first(sql, application, name).map(KnownCredential.init(row:))
   }
 
   /// Whether a usable credential has this name, or shows it on phones as its host. Upper and lower case are equal.
@@ -31,10 +37,10 @@ extension HostCredential {
       """, application, name)
   }
 
-  static func all(of application: String, in db: some StorageTransaction) throws -> [HostCredential] {
+  static func all(of application: String, in db: some StorageTransaction) throws -> [KnownCredential] {
     let sql: StaticString =
       "SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at"
-    return try db.all(sql, application).map(HostCredential.init(row:))
+    return try db.all(sql, application).map(KnownCredential.init(row:))
   }
 
   /// A page of them, in the same order.
@@ -43,7 +49,7 @@ extension HostCredential {
   /// - Returns: the page, and the place of the next one; nil if there is none.
   static func page(
     of application: String, at place: Int64, in db: some StorageTransaction
-  ) throws -> (credentials: [HostCredential], further: Int64?) {
+  ) throws -> (credentials: [KnownCredential], further: Int64?) {
     // The number comes from an address, so it may be any.
     let place = max(0, min(place, greatestPlace))
     let found = try db.all(
@@ -51,7 +57,7 @@ extension HostCredential {
       SELECT * FROM host_credential WHERE application = $1 ORDER BY revoked_at IS NOT NULL, name, created_at
       LIMIT $2 OFFSET $3
       """, application, pageLength + 1, place
-    ).map(HostCredential.init(row:))
+    ).map(KnownCredential.init(row:))
     return (Array(found.prefix(Int(pageLength))), found.count > pageLength ? place + pageLength : nil)
   }
 
@@ -71,13 +77,14 @@ extension HostCredential {
     ).count
   }
 
-  func insert(in db: some StorageTransaction) throws {
+  func insert(in db: some StorageTransaction, _ seals: Seals) throws {
     try db.execute(
       """
       INSERT INTO host_credential (id, application, name, host, secret, created_at, is_openid, computer_group)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
       """,
-      id, application, name, host, secret.exposedValue, createdAt.milliseconds, isOpenID, group)
+      known.id, known.application, known.name, known.host, seals.close(secret, at: .computer(known.id), in: db),
+      known.createdAt.milliseconds, known.isOpenID, known.group)
   }
 
   /// Notes the use, unless that was recently done.
@@ -86,7 +93,9 @@ extension HostCredential {
       "UPDATE host_credential SET last_used_at = $1 WHERE id = $2 AND coalesce(last_used_at, 0) <= $3",
       now.milliseconds, id, now.milliseconds - useInterval * 1_000)
   }
+}
 
+extension KnownCredential {
   /// False if another usable credential has that name.
   func rename(_ name: String, in db: some StorageTransaction) throws -> Bool {
     if let other = try HostCredential.usable(named: name, of: application, in: db), other.id != id { return false }
@@ -105,12 +114,15 @@ extension HostCredential {
   }
 }
 
-extension Application {
+extension KnownApplication {
   /// Replaces the secret. Unanswered requests with the old secret are closed, because they may be a thief's.
   ///
   /// - Returns: the sessions that this closed.
-  func renew(_ secret: Secret, at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
-    try db.execute("UPDATE application SET secret = $1 WHERE id = $2", secret.exposedValue, id)
+  func renew(
+    _ secret: Secret, at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
+  ) throws -> [Session] {
+    let stored = try seals.close(secret, at: .application(id), in: db)
+    try db.execute("UPDATE application SET secret = $1 WHERE id = $2", stored, id)
     return try Session.closeUnanswered(
       "SELECT * FROM session WHERE ended_at IS NULL AND credential IS NULL AND application = $1", id, at: now, in: db)
   }
@@ -159,7 +171,7 @@ extension StorageEngine {
     guard HostCredential.isFit(name) else { throw HostCredentialRefusal.nameNotFit }
     guard HostCredential.isFit(host) else { throw HostCredentialRefusal.hostNotFit }
     let id = try RandomValue.identifier()
-    return try await write { db in
+    return try await write { [seals] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication
       }
@@ -169,7 +181,7 @@ extension StorageEngine {
       let credential = HostCredential(
         id: id, application: application.id, name: name, host: host, secret: secret, createdAt: now, lastUsedAt: nil,
         revokedAt: nil, isOpenID: isOpenID)
-      try credential.insert(in: db)
+      try credential.insert(in: db, seals)
       return credential
     }
   }
@@ -177,7 +189,7 @@ extension StorageEngine {
   /// The credentials sorted by name, usable ones first, with times for people.
   ///
   /// - Parameter areOpenID: whether to list OpenID clients, and not credentials of computers.
-  public func hostCredentials(of application: String, areOpenID: Bool) async throws -> [HostCredential] {
+  public func hostCredentials(of application: String, areOpenID: Bool) async throws -> [KnownCredential] {
     try await read { [clock] db in
       guard let application = try Application.find(nameOrID: application, in: db) else {
         throw HostCredentialRefusal.unknownApplication

@@ -42,9 +42,9 @@ extension Joining {
 
   /// Makes the credential, and forgets its secret here.
   fileprivate static func settle(
-    _ id: String, _ credential: HostCredential, at now: UnixTime, in db: some StorageTransaction
+    _ id: String, _ credential: HostCredential, at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
   ) throws {
-    try credential.insert(in: db)
+    try credential.insert(in: db, seals)
     try db.execute(
       "UPDATE joining SET state = 'joined', secret = NULL, credential = $1, decided_at = $2 WHERE id = $3",
       credential.id, now.milliseconds, id)
@@ -108,7 +108,7 @@ extension StorageEngine {
 
   public func decideJoin(_ id: String, isApproved: Bool, at now: UnixTime) async throws -> JoinDecision {
     let credential = try RandomValue.identifier()
-    return try await write { db in
+    return try await write { [seals] db in
       try StoredJoinCode.lockAll(in: db)
       let rows = try db.all("SELECT * FROM joining WHERE state = 'waiting' AND (id = $1 OR name = $1)", id)
       guard let row = rows.first else { return .unknown }
@@ -127,8 +127,8 @@ extension StorageEngine {
       guard try !HostCredential.isTaken(joining.name, of: application, in: db) else { return .nameTaken }
       let made = HostCredential(
         joining: joining.name, id: credential, of: application, group: found.group,
-        secret: Secret(try row.get("secret")), at: now)
-      try Joining.settle(joining.id, made, at: now, in: db)
+        secret: try seals.open(row.get("secret"), at: .joining(joining.id), in: db), at: now)
+      try Joining.settle(joining.id, made, at: now, in: db, seals)
       return .done(joining)
     }
   }
@@ -138,7 +138,7 @@ extension StorageEngine {
     let seen = try await read { db in try JoinFacts(received, at: now, in: db) }
     if let verdict = seen.verdict(at: now) { return verdict }
     let (id, credential) = (try RandomValue.identifier(), try RandomValue.identifier())
-    return try await write { db in
+    return try await write { [seals] db in
       try StoredJoinCode.lockAll(in: db)
       let facts = try JoinFacts(received, at: now, in: db)
       if let verdict = facts.verdict(at: now) { return verdict }
@@ -148,14 +148,14 @@ extension StorageEngine {
         INSERT INTO joining (id, code, name, mark, secret, secret_digest, state, address, asked_at)
         VALUES ($1, $2, $3, $4, $5, $6, 'waiting', $7, $8)
         """, id, code.id, received.request.name, JoinCode.mark(of: received.request.secret),
-        received.request.secret.exposedValue,
-        received.secretDigest, received.address, now.milliseconds)
+        seals.close(received.request.secret, at: .joining(id), in: db), received.secretDigest, received.address,
+        now.milliseconds)
       guard code.isUnattended else { return .waiting(id) }
       let made = HostCredential(
         joining: received.request.name, id: credential, of: code.application, group: code.group,
         secret: received.request.secret, at: now)
-      try Joining.settle(id, made, at: now, in: db)
-      return .joined(made, application: facts.application, code)
+      try Joining.settle(id, made, at: now, in: db, seals)
+      return .joined(made.known, application: facts.application, code)
     }
   }
 }

@@ -1,13 +1,15 @@
 import IAMPASSProtocol
 
 extension StorageEngine {
-  func signInClient(_ id: String) async throws -> SignInClient? { try await read { try SignInClient.find(id, in: $0) } }
+  func signInClient(_ id: String) async throws -> SignInClient? {
+    try await read { [seals] in try SignInClient.find(id, in: $0, seals) }
+  }
 
   func signInClients(_ ids: [String]) async throws -> [String: SignInClient] {
-    try await read { db in
-      try db.prefetch { for id in ids { _ = try SignInClient.find(id, in: $0) } }
+    try await read { [seals] db in
+      try db.prefetch { try SignInClient.askAll(ids, in: $0, seals) }
       var found: [String: SignInClient] = [:]
-      for id in ids { found[id] = try SignInClient.find(id, in: db) }
+      for id in ids { found[id] = try SignInClient.find(id, in: db, seals) }
       return found
     }
   }
@@ -37,17 +39,31 @@ extension ServiceEngine {
 }
 
 extension SignInClient {
-  static func find(_ id: String, in db: some StorageTransaction) throws -> SignInClient? {
+  /// Its secret is opened. Another one's of the same application is not.
+  static func find(_ id: String, in db: some StorageTransaction, _ seals: Seals) throws -> SignInClient? {
     // Neither question depends on the other's answer: an engine asks both at once.
-    let credential = try HostCredential.find(id, in: db)
+    let computer = try HostCredential.row(id, in: db)
     let applications = try db.all(
       "SELECT * FROM application WHERE id IN ($1, (SELECT application FROM host_credential WHERE id = $1))", id
-    ).map(Application.init(row:))
-    if let own = applications.first(where: { $0.id == id }) { return SignInClient(application: own, credential: nil) }
-    guard let credential, let application = applications.first(where: { $0.id == credential.application }) else {
+    ).map { (known: try KnownApplication(row: $0), row: $0) }
+    if let own = applications.first(where: { $0.known.id == id }) {
+      let secret = try seals.open(own.row.get("secret"), at: .application(id), in: db)
+      return SignInClient(application: own.known, credential: nil, secret: secret)
+    }
+    guard let computer else { return nil }
+    let credential = try KnownCredential(row: computer)
+    guard let application = applications.first(where: { $0.known.id == credential.application })?.known else {
       return nil
     }
-    return SignInClient(application: application, credential: credential)
+    let secret = try seals.open(computer.get("secret"), at: .computer(id), in: db)
+    return SignInClient(application: application, credential: credential, secret: secret)
+  }
+
+  /// Asks all questions of ``find(_:in:_:)``.
+  static func askAll(_ ids: [String], in db: some StorageTransaction, _ seals: Seals) throws {
+    for id in ids { _ = try find(id, in: db, seals) }
+    // It says whether one in clear is accepted.
+    if seals.keys != nil, !ids.isEmpty { _ = try SealMark.stored(in: db) }
   }
 
   /// As it stands now: hosts' credentials may be revoked at any time.

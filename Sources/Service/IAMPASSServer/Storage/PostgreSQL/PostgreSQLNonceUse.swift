@@ -25,7 +25,9 @@ extension PostgreSQLStorage {
   private func useNonces(_ waiters: [NonceUseQueue.Waiter]) async {
     guard !waiters.isEmpty else { return }
     do {
-      let outcomes = try await pool.inThread(.nonceUse) { try $0.useNonces(waiters.map(\.nonceUse)) }
+      let outcomes = try await pool.inThread(.nonceUse) { [seals] in
+        try $0.useNonces(waiters.map(\.nonceUse), seals)
+      }
       alarm.wrote()
       for (waiter, outcome) in zip(waiters, outcomes) { waiter.resume(outcome) }
     } catch {
@@ -37,19 +39,21 @@ extension PostgreSQLStorage {
 extension PostgreSQLPool {
   /// One transaction, and another one that reads, in one round trip. If a statement of the first is refused, each nonce
   /// has a transaction of its own: what one request sent must not fail the others.
-  fileprivate func useNonces(_ nonceUses: [NonceUse]) throws -> [Result<NonceUse.Outcome, any Error>] {
+  fileprivate func useNonces(_ nonceUses: [NonceUse], _ seals: Seals) throws
+    -> [Result<NonceUse.Outcome, any Error>]
+  {
     let areNew: [Result<Bool, any Error>]
     var seen: SeenAfterwards?
     do {
-      let used = try useTogether(nonceUses)
+      let used = try useTogether(nonceUses, seals)
       areNew = used.areNew.map { .success($0) }
       seen = used.seen
     } catch let error as PostgreSQLError where error.isRefusal && nonceUses.count > 1 {
-      areNew = nonceUses.map { one in Result { try useTogether([one], isAlone: true).areNew[0] } }
+      areNew = nonceUses.map { one in Result { try useTogether([one], seals, isAlone: true).areNew[0] } }
     }
     let asked = SeenAfterwards.Asked(zip(nonceUses, areNew).filter { (try? $1.get()) == true }.map(\.0))
     let found = Result {
-      try asked.isEmpty ? nil : seen ?? again { try SeenAfterwards(asked, in: PostgreSQLTransaction.view($0)) }
+      try asked.isEmpty ? nil : seen ?? again { try SeenAfterwards(asked, in: PostgreSQLTransaction.view($0), seals) }
     }
     return zip(nonceUses, areNew).map { nonceUse, isNew in
       Result {
@@ -68,7 +72,7 @@ extension PostgreSQLPool {
   /// - Returns: for each whether it is new. If two have one nonce, one of them is. And what is to be read afterwards,
   ///   unless something failed that can be asked again.
   private func useTogether(
-    _ nonceUses: [NonceUse], isAlone: Bool = false
+    _ nonceUses: [NonceUse], _ seals: Seals, isAlone: Bool = false
   ) throws -> (areNew: [Bool], seen: SeenAfterwards?) {
     // A transaction waits for another one that uses the same nonce. All go in one order, so that no two wait for
     // each other.
@@ -82,11 +86,11 @@ extension PostgreSQLPool {
     let (answers, seen) = try lend { connection -> ([[PostgreSQLRow]], SeenAfterwards?) in
       guard !asked.isEmpty else { return (try connection.run(calls), nil) }
       let db = PostgreSQLTransaction(connection)
-      let questions = db.collect { try SeenAfterwards.askAll(asked, in: $0) }
+      let questions = db.collect { try SeenAfterwards.askAll(asked, in: $0, seals) }
       let used = try connection.run(calls, then: [PostgreSQLTransaction.viewing] + questions)
       guard let answers = used.answers else { return (used.rows, nil) }
       db.keep(Array(answers.dropFirst()), to: questions)
-      return (used.rows, try? SeenAfterwards(asked, in: db))
+      return (used.rows, try? SeenAfterwards(asked, in: db, seals))
     }
     var areNew = [Bool](repeating: false, count: nonceUses.count)
     for (index, rows) in zip(order, answers) { areNew[index] = try rows.first?.get("spent") ?? false }
@@ -131,8 +135,8 @@ private struct SeenAfterwards {
   private var signInClients: [String: Result<SignInClient, any Error>] = [:]
 
   /// - Parameter db: a view, which ends here.
-  init(_ asked: Asked, in db: PostgreSQLTransaction) throws {
-    try db.prefetch { try Self.askAll(asked, in: $0) }
+  init(_ asked: Asked, in db: PostgreSQLTransaction, _ seals: Seals) throws {
+    try db.prefetch { try Self.askAll(asked, in: $0, seals) }
     // An approval and a user's name are asked for once the session says that it is told of them.
     try db.prefetch { db in
       for id in asked.sessions {
@@ -143,7 +147,7 @@ private struct SeenAfterwards {
     for id in asked.sessions {
       sessions[id] = try Self.result { try Session.find(id: id, in: db).map { try SessionView($0, in: db) } }
     }
-    for id in asked.signInClients { signInClients[id] = try Self.result { try SignInClient.find(id, in: db) } }
+    for id in asked.signInClients { signInClients[id] = try Self.result { try SignInClient.find(id, in: db, seals) } }
     db.leave()
   }
 
@@ -156,9 +160,9 @@ private struct SeenAfterwards {
     }
   }
 
-  static func askAll(_ asked: Asked, in db: PostgreSQLTransaction) throws {
+  static func askAll(_ asked: Asked, in db: PostgreSQLTransaction, _ seals: Seals) throws {
     for id in asked.sessions { _ = try Session.find(id: id, in: db) }
-    for id in asked.signInClients { _ = try SignInClient.find(id, in: db) }
+    try SignInClient.askAll(asked.signInClients, in: db, seals)
     _ = try HistoryMark.current(in: db)
   }
 

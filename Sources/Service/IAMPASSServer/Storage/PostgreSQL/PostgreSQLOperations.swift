@@ -46,11 +46,12 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
 
   func sealProblem() async throws -> SealFault? { seals.problem(try await health.check()) }
 
-  /// Rewrites the files of these small tables. What was in the write-ahead log and in copies of it stays there.
+  /// Rewrites the files of these tables, one by one. Requests wait for the one that is rewritten, which is short. What was in the write-ahead log and in copies of it stays there.
   public func eraseOverwritten() async throws {
     for call in [
       PostgreSQLCall("VACUUM FULL push_key"), PostgreSQLCall("VACUUM FULL signing_key"),
-      PostgreSQLCall("VACUUM FULL notification_service"),
+      PostgreSQLCall("VACUUM FULL notification_service"), PostgreSQLCall("VACUUM FULL application"),
+      PostgreSQLCall("VACUUM FULL host_credential"), PostgreSQLCall("VACUUM FULL joining"),
     ] { _ = try await commitAlone(.writing, call) }
   }
 

@@ -37,7 +37,7 @@ extension SQLiteStorage {
   private func useNonces(_ waiters: [NonceUseQueue.Waiter], in db: Database) {
     guard !waiters.isEmpty else { return }
     do {
-      let outcomes = try transact(.normal, in: db) { try waiters.map(\.nonceUse).perform(in: $0, sessions) }
+      let outcomes = try transact(.normal, in: db) { try waiters.map(\.nonceUse).perform(in: $0, sessions, seals) }
       for (waiter, outcome) in zip(waiters, outcomes) { waiter.resume(.success(outcome)) }
     } catch  where waiters.count > 1 && StorageTrouble(error) != .locked {
       for waiter in waiters { useNonces([waiter], in: db) }
@@ -69,14 +69,16 @@ extension UsedNonces {
 
 extension [NonceUse] {
   /// Uses the nonces one after the other: of two with the same nonce, the first wins. Reads sessions afterwards.
-  fileprivate func perform(in db: Database, _ sessions: KnownSessions) throws -> [NonceUse.Outcome] {
+  fileprivate func perform(
+    in db: Database, _ sessions: KnownSessions, _ seals: Seals
+  ) throws -> [NonceUse.Outcome] {
     let areNew = try map { try $0.isFirstUse(in: db) }
     try sessions.follow(db)
     let mark = try HistoryMark.current(in: db)
     return try zip(self, areNew).map { nonceUse, isNew in
       var outcome = NonceUse.Outcome(isNew: isNew, moment: nil)
       guard isNew else { return outcome }
-      if let signInClient = nonceUse.signInClient { outcome.signInClient = try SignInClient.find(signInClient, in: db) }
+      if let id = nonceUse.signInClient { outcome.signInClient = try SignInClient.find(id, in: db, seals) }
       if let session = nonceUse.session {
         outcome.moment = SessionMoment(view: try sessions.session(session, in: db), mark: mark)
       }

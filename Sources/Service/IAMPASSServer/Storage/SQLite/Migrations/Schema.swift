@@ -54,6 +54,7 @@ enum Schema {
     .oldCredentials,
     .syncedPasskeys,
     .listCounts,
+    .sealedClients,
     .markStamps,
   ]
 
