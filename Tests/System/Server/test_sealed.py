@@ -306,8 +306,12 @@ class Sealed(unittest.TestCase):
                 world.becomes(reply["authentication_status"], "active")
             finally:
                 phone.stop()
-            world.approved("web-1")
+            session = world.approved("web-1")
             world.restart_server("--seal-key-file", world.file)
+            self.assertEqual(world.status(session), "active")
+        found = self.files()
+        for secret in (by[1], session["session_secret"], world.application["application_secret"]):
+            self.assertNotIn(secret.encode(), found)
         # What is made now is sealed, by a service and by a command, and serves.
         self.refused(CONFIG, "and no key was given", "host-credential", "create", "office", "till", "--host", "till")
         made = world.does(

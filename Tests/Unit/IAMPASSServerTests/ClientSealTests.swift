@@ -298,6 +298,72 @@ import Testing
     #expect(try await service.signInClient(room.application.id)?.secret == renewed)
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func aBackupOfASealedDatabaseHasNoSessionsSecret(_ engine: StorageEngine) async throws {
+    let office = try await Office(engine)
+    let room = office.room
+    let phone = try await room.phone()
+    let session = try await room.started(room.ask(by: office.desk))
+    let (secret, reply) = (try session.secret.value, try session.replySecret.value)
+    #expect(reply == office.desk.secret)
+    _ = try await office.seal()
+    let (service, operators) = try office.opened(office.keys)
+    try await operators.eraseOverwritten()
+    // Whatever is written from here on is sealed, too.
+    let later = try await room.started(room.ask(host: "web-2"), on: service)
+    _ = try await room.answer(session.id, .approve, by: phone, on: service).get()
+    let all = try await office.everything()
+    for one in [secret, reply, try later.secret.value, room.application.secret] {
+      #expect(all.range(of: Data(one.exposedValue.utf8)) == nil)
+    }
+    let keys = try #require(try await service.keys(ofSession: session.id))
+    #expect(keys.replySecret == reply && !keys.signers.isEmpty)
+    #expect(try await service.keys(ofSession: later.id)?.replySecret == room.application.secret)
+    try await operators.checkSeals()
+    _ = try await operators.unsealSecrets(at: room.now)
+    let stored = try #require(try await room.storage.session(session.id))
+    #expect(stored.secret == .clear(secret) && stored.replySecret == .clear(reply))
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aSessionsSecretsOpenInItsOwnRowAlone(_ engine: StorageEngine) async throws {
+    let office = try await Office(engine)
+    let room = office.room
+    _ = try await room.phone()
+    let (first, other) = (try await room.started(room.ask()), try await room.started(room.ask(host: "web-2")))
+    _ = try await office.seal()
+    try await office.run(
+      "UPDATE session SET secret = (SELECT secret FROM session WHERE id = $1) WHERE id = $2", other.id, first.id)
+    #expect(
+      try await fault { _ = try await office.opened(office.keys).service.keys(ofSession: first.id) } == .changed)
+    try await office.run(
+      "UPDATE session SET reply_secret = (SELECT secret FROM session WHERE id = $1) WHERE id = $2", other.id, other.id)
+    #expect(
+      try await fault { _ = try await office.opened(office.keys).service.keys(ofSession: other.id) } == .changed)
+    #expect(try await fault { _ = try await office.opened(nil).service.keys(ofSession: other.id) } == .noKey)
+    #expect(
+      try await fault { _ = try await room.started(room.ask(host: "web-3"), on: office.opened(nil).service) } == .noKey)
+  }
+
+  /// Its reply has the session's secret again.
+  @Test(arguments: StorageEngine.allCases)
+  func aStartThatIsRepeatedOpensItsSession(_ engine: StorageEngine) async throws {
+    let office = try await Office(engine)
+    let room = office.room
+    _ = try await room.phone()
+    var ask = room.ask(by: office.desk)
+    ask.name = try #require(StartName("0123456789abcdef0123456789abcdef"))
+    let session = try await room.started(ask)
+    _ = try await office.seal()
+    let start = try await room.start(ask, on: office.opened(office.keys).service)
+    guard case .begun(let again, _) = start.outcome else {
+      Issue.record("another session was started")
+      return
+    }
+    #expect(again.secret == session.secret)
+    #expect(throws: SealFault.self) { try StoredSecret(stored: "sealed:1:a:AAAA").value }
+  }
+
   /// It would take a sealed secret for one in clear.
   @Test func aServerOfAnEarlierVersionIsRefusedWhileSecretsAreSealed() async throws {
     let office = try await Office(.postgresql)

@@ -11,7 +11,7 @@ extension DatabaseCommand {
       commandName: "seal", abstract: "Seal secrets in the database by a key outside it.",
       discussion: """
         These are the keys that sign approval tokens and push messages, the keys for apps' notification services, and the \
-        secrets of applications and computers. A missing file of keys is made. What the first key of the file has sealed \
+        secrets of applications, computers and sessions. A missing file of keys is made. What the first key of the file has sealed \
         stays as it is. The packaged service is restarted if it does not have the key yet. While another server runs \
         without the key, nothing is sealed.
         """)

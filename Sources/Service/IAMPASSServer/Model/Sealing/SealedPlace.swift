@@ -14,6 +14,10 @@ enum SealedPlace: Sendable, Equatable {
   case computer(String)
   /// The secret of a computer that waits to join, by the join's id.
   case joining(String)
+  /// A session's secret, by its id.
+  case session(String)
+  /// The secret that replies about a session are signed with, by the session's id.
+  case reply(String)
 
   /// The table, the column and the row's key. A sealed value cannot be opened with other words.
   var words: [String] {
@@ -24,6 +28,8 @@ enum SealedPlace: Sendable, Equatable {
     case .application(let id): ["application", "secret", id]
     case .computer(let id): ["host_credential", "secret", id]
     case .joining(let id): ["joining", "secret", id]
+    case .session(let id): ["session", "secret", id]
+    case .reply(let id): ["session", "reply_secret", id]
     }
   }
 
@@ -31,7 +37,7 @@ enum SealedPlace: Sendable, Equatable {
   var isOfClient: Bool {
     switch self {
     case .pushKey, .signingKey, .notifications: false
-    case .application, .computer, .joining: true
+    case .application, .computer, .joining, .session, .reply: true
     }
   }
 
@@ -44,6 +50,8 @@ enum SealedPlace: Sendable, Equatable {
     case .application(let id): "the secret of the application \(id)"
     case .computer(let id): "the secret of the credential \(id)"
     case .joining(let id): "the secret of the computer that asks to join as \(id)"
+    case .session(let id): "the secret of the session \(id)"
+    case .reply(let id): "the secret for replies about the session \(id)"
     }
   }
 }

@@ -8,12 +8,12 @@ struct Session: Sendable {
   let id: String
   /// The client id of its requests' signatures.
   let token: Secret
-  let secret: Secret
+  var secret: StoredSecret
   let application: String
   /// The host credential that started it; nil for the application itself.
   let credential: String?
   /// The secret of the client that started it. The service signs its replies about this session with it.
-  let replySecret: Secret
+  var replySecret: StoredSecret
   /// The boot of the computer that started it; nil if it did not say.
   let bootID: String?
   /// The address that asked for it, as in the audit; nil if it is not known.
@@ -49,11 +49,11 @@ struct Session: Sendable {
   init(_ request: SessionStartRequest, _ terms: StartTerms, at now: UnixTime) throws {
     id = try request.session ?? RandomValue.identifier()
     token = Secret(try RandomValue.identifier())
-    secret = try RandomValue.secret()
+    secret = .clear(try RandomValue.secret())
     application = request.signInClient.application.id
     credential = request.signInClient.credential?.id
     bootID = request.boot?.id
-    replySecret = request.signInClient.secret
+    replySecret = .clear(request.signInClient.secret)
     address = request.client.text
     user = terms.user
     source = request.source.text

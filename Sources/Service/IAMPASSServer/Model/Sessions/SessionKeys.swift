@@ -9,11 +9,12 @@ final class SessionKeys: Sendable {
   /// One signer for each scheme that the session's secret fits.
   let signers: [RequestSigner]
 
-  init(_ session: Session) {
+  /// - Throws: ``SealFault`` if the session's secrets are not opened.
+  init(_ session: Session) throws(SealFault) {
     id = session.id
     token = session.token
-    replySecret = session.replySecret
-    signers = RequestSigner.all(client: session.token, secret: session.secret)
+    replySecret = try session.replySecret.value
+    signers = RequestSigner.all(client: session.token, secret: try session.secret.value)
   }
 }
 

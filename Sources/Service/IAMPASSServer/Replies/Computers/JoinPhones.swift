@@ -42,9 +42,9 @@ struct JoinPhones: Sendable {
     let start = try await core.storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
-    guard case .started(let session, let isRung) = start.outcome else { return }
+    guard case .started(let session, _) = start.outcome else { return }
     try await core.storage.noteJoinAsk(session.id, about: joining.id)
-    _ = sessions.announce(session, isRung: isRung, call)
+    sessions.announce(session, call)
   }
 
   private func decide(

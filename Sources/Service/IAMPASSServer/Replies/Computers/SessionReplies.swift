@@ -23,24 +23,26 @@ struct SessionReplies: Sendable {
       if let boot = start.boot { announce(boot, of: signInClient) }
       switch start.outcome {
       case .not(let obstacle): return reply(to: obstacle)
-      case .started(let session, let isRung): return announce(session, isRung: isRung, call)
-      case .begun(let session, let isRung): return tellAgain(session, isRung: isRung, call)
+      case .started(let session, let isRung):
+        announce(session, call)
+        return try reply(to: session, isRung: isRung, call)
+      case .begun(let session, let isRung):
+        tellAgain(session, call)
+        return try reply(to: session, isRung: isRung, call)
       }
     }
   }
 
-  /// The reply to a start that was taken before. Whoever took it may have stopped before it rang the phone: it rings once
-  /// more, however often the computer starts again.
-  private func tellAgain(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
-    if session.lifecycle.isUnanswered, core.repeatedStarts.isFirst(session.id, at: core.clock()) {
-      core.announceChange(of: session)
-      pushes.ring(for: session, contact: call.address.url.origin)
-    }
-    return reply(to: session, isRung: isRung, call)
+  /// Tells the phone of a start that was taken before. Whoever took it may have stopped before it rang the phone: it rings
+  /// once more, however often the computer starts again.
+  private func tellAgain(_ session: Session, _ call: Call) {
+    guard session.lifecycle.isUnanswered, core.repeatedStarts.isFirst(session.id, at: core.clock()) else { return }
+    core.announceChange(of: session)
+    pushes.ring(for: session, contact: call.address.url.origin)
   }
 
-  private func reply(to session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
-    ServiceReply(202, StartReply.started(session.started(at: call.address.url, isRung: isRung)).encoded())
+  private func reply(to session: Session, isRung: Bool, _ call: Call) throws -> ServiceReply {
+    ServiceReply(202, StartReply.started(try session.started(at: call.address.url, isRung: isRung)).encoded())
   }
 
   private func announce(_ boot: HostBoot.Finding, of signInClient: SignInClient) {
@@ -58,10 +60,7 @@ struct SessionReplies: Sendable {
     }
   }
 
-  func announce(_ session: Session, isRung: Bool, _ call: Call) -> ServiceReply {
-    announce(session, contact: call.address.url.origin)
-    return reply(to: session, isRung: isRung, call)
-  }
+  func announce(_ session: Session, _ call: Call) { announce(session, contact: call.address.url.origin) }
 
   /// The reply to a start that made no session.
   private func reply(to obstacle: StartPolicy.Obstacle) -> ServiceReply {
@@ -208,10 +207,10 @@ extension Session {
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
   }
 
-  fileprivate func started(at url: ServerURL, isRung: Bool) -> StartedSession {
+  fileprivate func started(at url: ServerURL, isRung: Bool) throws(SealFault) -> StartedSession {
     StartedSession(
       status: lifecycle.status, statusURL: url.route(["authentication", "session_status", id]),
-      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: secret,
+      logoutURL: url.route(["authentication", "session_logout", id]), token: token, secret: try secret.value,
       matchCode: matchCode?.exposedValue, phonePage: isRung ? nil : url.route(["phone", ""]), name: id,
       challenge: challenge)
   }

@@ -79,8 +79,8 @@ extension Console {
     let start = try await storage.start(ask, at: now) { [now] record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
-    guard case .started(let session, let isRung) = start.outcome else { return nil }
-    _ = sessions.announce(session, isRung: isRung, call)
+    guard case .started(let session, _) = start.outcome else { return nil }
+    sessions.announce(session, call)
     return session
   }
 

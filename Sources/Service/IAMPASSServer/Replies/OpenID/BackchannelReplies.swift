@@ -54,7 +54,7 @@ struct BackchannelReplies: Sendable {
     switch start.outcome {
     case .not(let obstacle): throw refusal(obstacle)
     case .started(let session, _), .begun(let session, _):
-      _ = sessions.announce(session, isRung: true, call)
+      sessions.announce(session, call)
       return Self.asked(session)
     }
   }

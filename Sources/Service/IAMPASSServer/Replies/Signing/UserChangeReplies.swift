@@ -61,8 +61,8 @@ struct UserChangeReplies: Sendable {
         StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
       }
       switch start.outcome {
-      case .started(let session, let isRung), .begun(let session, let isRung):
-        _ = sessions.announce(session, isRung: isRung, call)
+      case .started(let session, _), .begun(let session, _):
+        sessions.announce(session, call)
         asked.append(session)
       case .not(let obstacle): reason = Self.reason(of: obstacle) ?? reason
       }

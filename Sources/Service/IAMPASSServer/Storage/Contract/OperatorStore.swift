@@ -118,14 +118,14 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   func isSealed() async throws -> Bool
 
   /// Seals all secrets by the first of ``sealKeys``: the service's own keys in one transaction, and then those of
-  /// applications and computers in portions. An interrupted call has every writer seal, and the next one goes on. Throws
-  /// ``SealFault``.
+  /// applications, computers and sessions in portions. An interrupted call has every writer seal, and the next one goes
+  /// on. Throws ``SealFault``.
   ///
   /// - Returns: how many were not sealed by it before.
   func sealSecrets(at now: UnixTime) async throws -> Int
 
-  /// Stores all secrets in clear: those of applications and computers in portions, and the service's own keys at last. Throws
-  /// ``SealFault``.
+  /// Stores all secrets in clear: those of applications, computers and sessions in portions, and the service's own keys at
+  /// last. Throws ``SealFault``.
   ///
   /// - Returns: how many were sealed.
   func unsealSecrets(at now: UnixTime) async throws -> Int

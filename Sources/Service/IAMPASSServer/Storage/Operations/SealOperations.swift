@@ -153,7 +153,7 @@ extension LostClients {
       _ = try credential.revoke(at: now, in: db)
       let application = try Application.find(credential.application, in: db)?.name
       credentials.append("\(application ?? credential.application): \(credential.name)")
-    case .pushKey, .signingKey, .notifications, .joining: break
+    case .pushKey, .signingKey, .notifications, .joining, .session, .reply: break
     }
   }
 }

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
-/// How far the secrets of sign-in clients are sealed: of applications, computers, and computers that wait to join. There may
-/// be many, so that they are rewritten in portions. NULL in place of a word: they are in clear.
+/// How far the secrets of sign-in clients are sealed: of applications, computers, computers that wait to join, and their
+/// sessions. There may be many, so that they are rewritten in portions. NULL in place of a word: they are in clear.
 enum ClientSeal: String, Sendable {
   /// New ones are sealed. Older ones may be in clear.
   case sealing
@@ -90,12 +90,22 @@ struct Seals: Sendable {
 
   /// The secret as it is to be stored.
   func close(_ secret: Secret, at place: SealedPlace, in db: some StorageTransaction) throws -> String {
-    let mark = try SealMark.stored(in: db)
+    try close(secret, at: place, under: SealMark.stored(in: db))
+  }
+
+  /// - Parameter mark: the database's, from the transaction that stores the secret.
+  func close(_ secret: Secret, at place: SealedPlace, under mark: SealMark) throws -> String {
     let id = mark.keyID(for: place)
     // What is written in clear beside sealed keys of the service needs none of them.
     if id != nil || mark.keyID == nil, let problem = problem(mark) { throw problem }
     guard let id, let keys else { return secret.exposedValue }
     return try keys.seal(secret, at: place, by: id)
+  }
+}
+
+extension StoredSecret {
+  func opened(at place: SealedPlace, in db: some StorageTransaction, _ seals: Seals) throws -> StoredSecret {
+    .clear(try seals.open(text, at: place, in: db))
   }
 }
 
@@ -138,13 +148,15 @@ struct SealableRow: Sendable {
     case .application(let id): try db.execute("UPDATE application SET secret = $1 WHERE id = $2", stored, id)
     case .computer(let id): try db.execute("UPDATE host_credential SET secret = $1 WHERE id = $2", stored, id)
     case .joining(let id): try db.execute("UPDATE joining SET secret = $1 WHERE id = $2", stored, id)
+    case .session(let id): try db.execute("UPDATE session SET secret = $1 WHERE id = $2", stored, id)
+    case .reply(let id): try db.execute("UPDATE session SET reply_secret = $1 WHERE id = $2", stored, id)
     }
   }
 }
 
 /// A table with secrets of sign-in clients, which is read in portions: it may have many rows.
 enum SealableTable: CaseIterable, Sendable {
-  case applications, computers, joinings
+  case applications, computers, joinings, sessions
 
   /// The most rows of one transaction: writers wait for it.
   static let portion: Int64 = 200
@@ -166,6 +178,16 @@ enum SealableTable: CaseIterable, Sendable {
       try db.all(
         "SELECT id, secret FROM joining WHERE secret IS NOT NULL AND id > $1 ORDER BY id LIMIT $2", id, Self.portion
       ).map { try SealableRow(place: .joining($0.get("id")), stored: $0.get("secret")) }
+    case .sessions:
+      try db.all(
+        "SELECT id, secret, reply_secret FROM session WHERE id > $1 ORDER BY id LIMIT $2", id, Self.portion
+      ).flatMap { row in
+        let id: String = try row.get("id")
+        return [
+          SealableRow(place: .session(id), stored: try row.get("secret")),
+          SealableRow(place: .reply(id), stored: try row.get("reply_secret")),
+        ]
+      }
     }
   }
 }

@@ -12,11 +12,26 @@ extension StorageEngine {
     _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {
-    try await write { db in
-      try db.prefetch { try StartRecord.askFirst(of: request, in: $0) }
+    try await write { [seals] db in
+      try db.prefetch { db in
+        _ = try SealMark.stored(in: db)
+        try StartRecord.askFirst(of: request, in: db)
+      }
+      // A change would have it asked again.
+      let mark = try SealMark.stored(in: db)
       let boot = try HostBoot.note(of: request, at: now, in: db)
-      let decision = try decide(StartRecord(of: request, at: now, in: db))
-      return SessionStart(boot: boot, outcome: try Session.store(decision, request, at: now, in: db))
+      switch try decide(StartRecord(of: request, at: now, in: db)) {
+      case .refuse(let obstacle):
+        try Session.note(obstacle, at: now, in: db)
+        return SessionStart(boot: boot, outcome: .not(obstacle))
+      case .goOn(let session, let isRung):
+        return SessionStart(boot: boot, outcome: .begun(try session.opened(in: db, seals), isRung: isRung))
+      case .start(let terms):
+        let session = try Session(request, terms, at: now)
+        try session.insert(in: db, seals, under: mark)
+        if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
+        return SessionStart(boot: boot, outcome: .started(session, isRung: terms.isRung))
+      }
     }
   }
 
@@ -80,7 +95,15 @@ extension ServiceEngine {
 
   func keys(ofSession id: String) async throws -> SessionKeys? {
     if let known = sessionKeys[id] { return known }
-    guard let keys = try await session(id).map(SessionKeys.init) else { return nil }
+    let found = try await read { [seals] db in
+      try db.prefetch { db in
+        // It says whether secrets in clear are accepted.
+        if seals.keys != nil { _ = try SealMark.stored(in: db) }
+        _ = try Session.find(id: id, in: db)
+      }
+      return try Session.find(id: id, in: db).map { try SessionKeys($0.opened(in: db, seals)) }
+    }
+    guard let keys = found else { return nil }
     sessionKeys.keep(keys)
     return keys
   }
@@ -112,22 +135,13 @@ extension Session {
     return changed
   }
 
-  fileprivate static func store(
-    _ decision: StartPolicy.Decision, _ request: SessionStartRequest, at now: UnixTime, in db: some StorageTransaction
-  ) throws -> SessionStart.Outcome {
-    switch decision {
-    case .refuse(let obstacle):
-      if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
-      if case .missingMethods(let missing, _) = obstacle {
-        for methods in missing { try methods.note(at: now, in: db) }
-      }
-      return .not(obstacle)
-    case .goOn(let session, let isRung): return .begun(session, isRung: isRung)
-    case .start(let terms):
-      let session = try Session(request, terms, at: now)
-      try session.insert(in: db)
-      if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
-      return .started(session, isRung: terms.isRung)
+  /// Notes why no session was started.
+  fileprivate static func note(
+    _ obstacle: StartPolicy.Obstacle, at now: UnixTime, in db: some StorageTransaction
+  ) throws {
+    if case .openRequest(let open, _) = obstacle { try open.countHeldBack(in: db) }
+    if case .missingMethods(let missing, _) = obstacle {
+      for methods in missing { try methods.note(at: now, in: db) }
     }
   }
 }

@@ -5,11 +5,11 @@ extension Session {
   init(row: some StorageRow) throws {
     id = try row.get("id")
     token = try Secret(row.get("token"))
-    secret = try Secret(row.get("secret"))
+    secret = try StoredSecret(stored: row.get("secret"))
     application = try row.get("application")
     credential = try row.get("credential")
     bootID = try row.get("boot_id")
-    replySecret = try Secret(row.get("reply_secret"))
+    replySecret = try StoredSecret(stored: row.get("reply_secret"))
     address = try row.get("address")
     user = try row.get("user_id")
     source = try row.get("source")
@@ -89,7 +89,18 @@ extension Session {
     ).map(Session.init(row:)).compactMap(LocumApproval.init)
   }
 
-  func insert(in db: some StorageTransaction) throws {
+  /// With opened secrets.
+  func opened(in db: some StorageTransaction, _ seals: Seals) throws -> Session {
+    var session = self
+    session.secret = try secret.opened(at: .session(id), in: db, seals)
+    session.replySecret = try replySecret.opened(at: .reply(id), in: db, seals)
+    return session
+  }
+
+  /// - Parameter mark: the database's, from this transaction.
+  func insert(in db: some StorageTransaction, _ seals: Seals, under mark: SealMark) throws {
+    let stored = try seals.close(secret.value, at: .session(id), under: mark)
+    let storedReply = try seals.close(replySecret.value, at: .reply(id), under: mark)
     try db.execute(
       """
       INSERT INTO session (id, token, secret, application, user_id, source, context, answer_nonce, status, started_at,
@@ -97,10 +108,10 @@ extension Session {
         boot_id, challenge, id_token_nonce, asked, locum_phone, locum_user, locum_name)
       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22,
         $23, $24, $25, $26)
-      """, id, token.exposedValue, secret.exposedValue, application, user, source,
+      """, id, token.exposedValue, stored, application, user, source,
       String(decoding: context.json.encoded(), as: UTF8.self), answerNonce, lifecycle.status.word,
       lifecycle.startedAt.milliseconds, lifecycle.duration, delivered.word, deliveredAt.milliseconds,
-      credential, replySecret.exposedValue, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
+      credential, storedReply, address, lifecycle.answerTime, matchCode?.exposedValue, method.rawValue,
       bootID, challenge?.text, idTokenNonce, askedText, locum?.phone, locum?.user, locum?.name)
   }
 
