@@ -327,6 +327,20 @@ class Sealed(unittest.TestCase):
         self.assertGreaterEqual(world.ask("POST", path, {"context": {"host": "till-2"}}, by=by)[0], 400)
         self.refused(DATA, "the secret of the credential", "database", "check", "--seal-key-file", world.file)
 
+    def test_a_start_asks_for_what_an_earlier_version_left_in_clear(self):
+        world = self.world
+        world.enroll_alice()
+        world.seal_with_the_service()
+        self.change("UPDATE push_key SET client_seal = NULL")
+        self.change("UPDATE application SET secret = ?", world.application["application_secret"])
+        world.restart_server("--seal-key-file", world.file)
+        world.server.wait_for("secrets of applications, computers and sessions in the database are not all sealed")
+        world.approved("web-1")
+        # One secret of the application, and two of its session.
+        self.assertRegex(world.seal(), "^sealed 3 secrets: ")
+        world.restart_server("--seal-key-file", world.file)
+        world.approved("web-2")
+
     def test_systemds_credential_is_the_key(self):
         world = self.world
         world.server.stop()

@@ -246,11 +246,14 @@ import Testing
       "UPDATE host_credential SET secret = $1 WHERE id = $2", office.desk.secret.exposedValue, office.desk.id)
     let (service, operators) = try office.opened(office.keys)
     #expect(try await service.signInClient(office.desk.id)?.secret == office.desk.secret)
+    #expect(try await operators.isSealed())
+    #expect(try await !operators.areClientsSealed())
     // A server of that version still runs: it can use what is made now.
     let till = try await service.createHostCredential(named: "till", host: "till", of: "shop", at: office.room.now)
     #expect(try await office.stored().contains(till.secret.exposedValue))
     try await operators.checkSeals()
     #expect(try await operators.sealSecrets(at: office.room.now) == 2)
+    #expect(try await operators.areClientsSealed())
     #expect(try await office.stored().allSatisfy(SealedText.isSealed))
   }
 

@@ -216,11 +216,18 @@ struct Serve: AsyncParsableCommand {
           "hint": "\(help) before iampass-server database seal or unseal",
         ])
     }
-    try await storage.checkSeals()
-    guard storage.sealKeys != nil, try await !storage.isSealed() else { return }
-    logger.warning(
-      "secrets in the database are in clear, although there is a key to seal them",
-      metadata: ["hint": "iampass-server database seal"])
+    // Those of sign-in clients may be many. Each is opened when it is used.
+    try await storage.checkOwnSeals()
+    guard storage.sealKeys != nil else { return }
+    if try await !storage.isSealed() {
+      logger.warning(
+        "secrets in the database are in clear, although there is a key to seal them",
+        metadata: ["hint": "iampass-server database seal"])
+    } else if try await !storage.areClientsSealed() {
+      logger.warning(
+        "secrets of applications, computers and sessions in the database are not all sealed",
+        metadata: ["hint": "iampass-server database seal"])
+    }
   }
 
   private func makeService(

@@ -114,8 +114,14 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// Opens every sealed secret. Throws ``SealFault``.
   func checkSeals() async throws
 
+  /// Opens the service's own keys, if they are sealed. Throws ``SealFault``.
+  func checkOwnSeals() async throws
+
   /// Whether secrets in the database are sealed.
   func isSealed() async throws -> Bool
+
+  /// Whether all secrets of sign-in clients are sealed: see ``sealSecrets(at:)``.
+  func areClientsSealed() async throws -> Bool
 
   /// Seals all secrets by the first of ``sealKeys``: the service's own keys in one transaction, and then those of
   /// applications, computers and sessions in portions. An interrupted call has every writer seal, and the next one goes

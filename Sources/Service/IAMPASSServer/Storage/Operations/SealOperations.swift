@@ -1,14 +1,18 @@
 import IAMPASSProtocol
 
 extension StorageEngine {
-  public func checkSeals() async throws {
+  public func checkOwnSeals() async throws {
     try await read { [seals] db in
       for row in try SealableRow.own(in: db) { _ = try seals.open(row.stored, at: row.place, in: db) }
     }
+  }
+
+  public func checkSeals() async throws {
+    try await checkOwnSeals()
     for table in SealableTable.allCases {
       try await eachPortion(of: table) { [seals] place in
         try await read { db in
-          let rows = try table.rows(after: place, in: db)
+          let rows = try table.asked(after: place, in: db)
           for row in rows { _ = try seals.open(row.stored, at: row.place, in: db) }
           return rows
         }
@@ -17,6 +21,10 @@ extension StorageEngine {
   }
 
   public func isSealed() async throws -> Bool { try await sealingKeyID() != nil }
+
+  public func areClientsSealed() async throws -> Bool {
+    try await readOnce { try SealMark.stored(in: $0).clients == .sealed }
+  }
 
   public func sealingKeyID() async throws -> String? { try await readOnce { try SealMark.stored(in: $0).keyID } }
 
@@ -72,7 +80,7 @@ extension StorageEngine {
     for table in SealableTable.allCases {
       try await eachPortion(of: table) { place in
         let (rows, changed) = try await write { db in
-          let rows = try table.rows(after: place, in: db)
+          let rows = try table.asked(after: place, in: db)
           return (rows, try rows.rewrite(in: db, replacement))
         }
         count += changed
@@ -155,6 +163,17 @@ extension LostClients {
       credentials.append("\(application ?? credential.application): \(credential.name)")
     case .pushKey, .signingKey, .notifications, .joining, .session, .reply: break
     }
+  }
+}
+
+extension SealableTable {
+  /// A portion, asked for together with the mark.
+  fileprivate func asked(after id: String, in db: some StorageTransaction) throws -> [SealableRow] {
+    try db.prefetch { db in
+      _ = try SealMark.stored(in: db)
+      _ = try rows(after: id, in: db)
+    }
+    return try rows(after: id, in: db)
   }
 }
 
