@@ -134,7 +134,7 @@ import Testing
     let fixture = try await Fixture()
     let storage = fixture.service.storage
     let credential = try await storage.createHostCredential(named: "a", host: "h", of: "shop", at: fixture.clock.now)
-    #expect(try await storage.write { try credential.rename("b", in: $0) })
+    #expect(try await storage.write { try credential.known.rename("b", in: $0) })
     let last = try #require(try await trail(fixture).last)
     #expect(last.event == "credential renamed")
     #expect(last["credential"] == "b" && last["reason"] == "was a")

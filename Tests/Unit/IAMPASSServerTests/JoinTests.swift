@@ -34,7 +34,7 @@ import Testing
       return
     }
     let credential = try #require(try await fixture.service.storage.signInClient(id)?.credential)
-    let mark = try fixture.signed("GET", "/authentication/service_mark/\(id)", by: credential)
+    let mark = try fixture.signed("GET", "/authentication/service_mark/\(id)", by: credential.id, secret)
     #expect(await fixture.respond(mark).status == 200)
     // Nothing secret is in the reply: the computer made its secret itself.
     #expect(!String(decoding: reply.body, as: UTF8.self).contains(secret.exposedValue))

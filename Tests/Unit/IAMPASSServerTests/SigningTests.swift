@@ -235,6 +235,8 @@ extension SigningFixture {
     guard case .joined(let credential, _, _) = try await storage.join(ask, at: now) else {
       throw StorageFixture.NotStarted()
     }
-    return credential
+    return HostCredential(
+      id: credential.id, application: credential.application, name: credential.name, host: credential.host,
+      secret: own, createdAt: credential.createdAt, lastUsedAt: nil, revokedAt: nil, group: credential.group)
   }
 }

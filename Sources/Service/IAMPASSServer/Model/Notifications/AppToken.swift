@@ -24,7 +24,9 @@ struct AppToken: Sendable {
             || (UInt8(ascii: "A")...UInt8(ascii: "F")).contains($0)
         }
     case .google:
+      // One that begins as a sealed value does could not be stored.
       return googleLengths.contains(text.count) && text.allSatisfy { (0x21...0x7E).contains($0) }
+        && !SealedText.isSealed(received.token.exposedValue)
     }
   }
 }

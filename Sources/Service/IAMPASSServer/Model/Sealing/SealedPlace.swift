@@ -18,6 +18,12 @@ enum SealedPlace: Sendable, Equatable {
   case session(String)
   /// The secret that replies about a session are signed with, by the session's id.
   case reply(String)
+  /// The address at which a phone's browser is rung, by the phone's id.
+  case endpoint(String)
+  /// The secret that messages to a phone's browser are encrypted with, by the phone's id.
+  case endpointSecret(String)
+  /// The token by which a phone's app is rung, by the phone's id.
+  case appToken(String)
 
   /// The table, the column and the row's key. A sealed value cannot be opened with other words.
   var words: [String] {
@@ -30,14 +36,17 @@ enum SealedPlace: Sendable, Equatable {
     case .joining(let id): ["joining", "secret", id]
     case .session(let id): ["session", "secret", id]
     case .reply(let id): ["session", "reply_secret", id]
+    case .endpoint(let phone): ["push_subscription", "endpoint", phone]
+    case .endpointSecret(let phone): ["push_subscription", "auth", phone]
+    case .appToken(let phone): ["app_token", "token", phone]
     }
   }
 
-  /// Whether it is a sign-in client's, and not the service's own. ``ClientSeal`` says whether these are sealed.
+  /// Whether it is a sign-in client's or a phone's, and not the service's own. ``ClientSeal`` says whether these are sealed.
   var isOfClient: Bool {
     switch self {
     case .pushKey, .signingKey, .notifications: false
-    case .application, .computer, .joining, .session, .reply: true
+    case .application, .computer, .joining, .session, .reply, .endpoint, .endpointSecret, .appToken: true
     }
   }
 
@@ -52,6 +61,9 @@ enum SealedPlace: Sendable, Equatable {
     case .joining(let id): "the secret of the computer that asks to join as \(id)"
     case .session(let id): "the secret of the session \(id)"
     case .reply(let id): "the secret for replies about the session \(id)"
+    case .endpoint(let phone): "the push address of the phone \(phone)"
+    case .endpointSecret(let phone): "the push secret of the phone \(phone)"
+    case .appToken(let phone): "the app's token of the phone \(phone)"
     }
   }
 }

@@ -60,7 +60,7 @@ extension StorageEngine {
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
   ) async throws -> Result<RegisteredPhone, Refusal> {
-    try await write { db in
+    try await write { [seals] db in
       let link = try Link.find(code: code, in: db)
       let settings = try link.map { try ApplicationSettings.ofUser($0.user, in: db) }
       let facts = LinkFacts(
@@ -68,14 +68,16 @@ extension StorageEngine {
         greatestCount: settings?.phones ?? 0, acceptsSyncedPasskeys: settings?.acceptsSyncedPasskeys ?? false)
       switch try decide(facts) {
       case .failure(let refusal): return .failure(refusal)
-      case .success(let link): return .success(try phone.register(by: link, at: now, in: db))
+      case .success(let link): return .success(try phone.register(by: link, at: now, in: db, seals))
       }
     }
   }
 }
 
 extension NewPhone {
-  fileprivate func register(by link: Link, at now: UnixTime, in db: some StorageTransaction) throws -> RegisteredPhone {
+  fileprivate func register(
+    by link: Link, at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
+  ) throws -> RegisteredPhone {
     var replaced: [String] = []
     var closed: [Session] = []
     if link.replacesPhone {
@@ -85,7 +87,7 @@ extension NewPhone {
     let name = Phone.freeName(name, among: try Phone.live(of: link.user, in: db))
     try Phone.register(self, named: name, by: link, at: now, in: db)
     try credential?.insert(phone: id, at: now, in: db)
-    if let way { try PushTargets.keep(way, of: id, at: now, in: db) }
+    if let way { try PushTargets.keep(way, of: id, at: now, in: db, seals) }
     try link.markUsed(at: now, in: db)
     // Otherwise an older link could replace this new phone.
     try Link.revokeReplacing(of: link.user, in: db)

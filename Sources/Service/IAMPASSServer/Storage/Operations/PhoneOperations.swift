@@ -131,14 +131,16 @@ extension StorageEngine {
   }
 
   func keepPush(_ way: PushWay?, of phone: ActingPhone, at now: UnixTime) async throws -> Bool {
-    try await write { db in
+    try await write { [seals] db in
       guard try phone.isLive(in: db) else { return false }
-      try PushTargets.keep(way, of: phone.id, at: now, in: db)
+      try PushTargets.keep(way, of: phone.id, at: now, in: db, seals)
       return true
     }
   }
 
-  func forget(_ target: PushTarget) async throws { try await write { try PushTargets.forget(target, in: $0) } }
+  func forget(_ target: PushTarget) async throws {
+    try await write { [seals] in try PushTargets.forget(target, in: $0, seals) }
+  }
 }
 
 // Silence.

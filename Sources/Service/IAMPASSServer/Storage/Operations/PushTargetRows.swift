@@ -29,11 +29,10 @@ enum PushTargets {
     -> PushTarget?
   {
     if let row = try db.first("SELECT * FROM push_subscription WHERE phone = $1", phone.id) {
-      guard
-        let subscription = PushSubscription(
-          try UnverifiedPushSubscription(
-            endpoint: row.get("endpoint"), p256dh: row.get("p256dh"), auth: Secret(row.get("auth"))))
-      else { return nil }
+      let received = try UnverifiedPushSubscription(
+        endpoint: seals.open(row.get("endpoint"), at: .endpoint(phone.id), in: db).exposedValue,
+        p256dh: row.get("p256dh"), auth: seals.open(row.get("auth"), at: .endpointSecret(phone.id), in: db))
+      guard let subscription = PushSubscription(received) else { return nil }
       return PushTarget(phone: phone.id, way: .browser(subscription, try token(in: db, seals)))
     }
     let found = try db.first(
@@ -51,37 +50,44 @@ enum PushTargets {
       return nil
     }
     let token = AppToken(
-      service: service, token: Secret(try row.get("token")), toldAt: UnixTime(milliseconds: try row.get("told_at")))
+      service: service, token: try seals.open(row.get("token"), at: .appToken(phone.id), in: db),
+      toldAt: UnixTime(milliseconds: try row.get("told_at")))
     return PushTarget(phone: phone.id, way: .app(token, settings))
   }
 
-  static func keep(_ way: PushWay?, of phone: String, at now: UnixTime, in db: some StorageTransaction) throws {
+  static func keep(
+    _ way: PushWay?, of phone: String, at now: UnixTime, in db: some StorageTransaction, _ seals: Seals
+  ) throws {
+    let mark = try SealMark.stored(in: db)
     try db.execute("DELETE FROM push_subscription WHERE phone = $1", phone)
     try db.execute("DELETE FROM app_token WHERE phone = $1", phone)
     switch way {
     case .browser(let subscription):
       try db.execute(
         "INSERT INTO push_subscription (phone, endpoint, p256dh, auth) VALUES ($1, $2, $3, $4)", phone,
-        subscription.endpoint, subscription.p256dh, subscription.auth.exposedValue)
+        seals.close(Secret(subscription.endpoint), at: .endpoint(phone), under: mark), subscription.p256dh,
+        seals.close(subscription.auth, at: .endpointSecret(phone), under: mark))
     case .app(let token):
       try db.execute(
         "INSERT INTO app_token (phone, service, token, told_at) VALUES ($1, $2, $3, $4)", phone,
-        token.service.rawValue, token.token.exposedValue, now.milliseconds)
+        token.service.rawValue, seals.close(token.token, at: .appToken(phone), under: mark), now.milliseconds)
     case nil: return
     }
   }
 
   /// Removes a way to ring, unless the phone has since sent another.
-  static func forget(_ target: PushTarget, in db: some StorageTransaction) throws {
+  static func forget(_ target: PushTarget, in db: some StorageTransaction, _ seals: Seals) throws {
+    let phone = target.phone
     switch target.way {
     case .browser(let subscription, _):
-      try db.execute(
-        "DELETE FROM push_subscription WHERE phone = $1 AND endpoint = $2", target.phone, subscription.received.endpoint
-      )
+      let stored = try db.text("SELECT endpoint FROM push_subscription WHERE phone = $1", phone)
+      guard let stored, try seals.open(stored, at: .endpoint(phone), in: db) == subscription.endpoint else { return }
+      try db.execute("DELETE FROM push_subscription WHERE phone = $1", phone)
     case .app(let token, _):
-      try db.execute(
-        "DELETE FROM app_token WHERE phone = $1 AND token = $2 AND told_at = $3", target.phone,
-        token.token.exposedValue, token.toldAt.milliseconds)
+      let stored = try db.text(
+        "SELECT token FROM app_token WHERE phone = $1 AND told_at = $2", phone, token.toldAt.milliseconds)
+      guard let stored, try seals.open(stored, at: .appToken(phone), in: db) == token.token else { return }
+      try db.execute("DELETE FROM app_token WHERE phone = $1", phone)
     }
   }
 }

@@ -146,22 +146,27 @@ extension LostClients {
   fileprivate mutating func giveUp(
     _ row: SealableRow, _ keys: SealKeys, at now: UnixTime, in db: some StorageTransaction
   ) throws {
-    if case .joining(let id) = row.place {
+    let replace = { try row.replace(by: keys.seal(RandomValue.secret(), at: row.place, by: keys.firstID), in: db) }
+    switch row.place {
+    case .joining(let id):
       let name = try db.text("SELECT name FROM joining WHERE id = $1", id)
       try db.execute(
         "UPDATE joining SET state = 'refused', secret = NULL, decided_at = $1 WHERE id = $2", now.milliseconds, id)
       joinings.append(name ?? id)
-      return
-    }
-    try row.replace(by: keys.seal(RandomValue.secret(), at: row.place, by: keys.firstID), in: db)
-    switch row.place {
-    case .application(let id): applications.append(try Application.find(id, in: db)?.name ?? id)
+    case .endpoint(let phone), .endpointSecret(let phone):
+      try db.execute("DELETE FROM push_subscription WHERE phone = $1", phone)
+    case .appToken(let phone): try db.execute("DELETE FROM app_token WHERE phone = $1", phone)
+    case .session, .reply: try replace()
+    case .application(let id):
+      try replace()
+      applications.append(try Application.find(id, in: db)?.name ?? id)
     case .computer(let id):
+      try replace()
       guard let credential = try HostCredential.find(id, in: db), !credential.isRevoked else { return }
       _ = try credential.revoke(at: now, in: db)
       let application = try Application.find(credential.application, in: db)?.name
       credentials.append("\(application ?? credential.application): \(credential.name)")
-    case .pushKey, .signingKey, .notifications, .joining, .session, .reply: break
+    case .pushKey, .signingKey, .notifications: break
     }
   }
 }

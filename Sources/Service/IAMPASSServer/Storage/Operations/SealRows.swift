@@ -1,7 +1,8 @@
 import IAMPASSProtocol
 
 /// How far the secrets of sign-in clients are sealed: of applications, computers, computers that wait to join, and their
-/// sessions. There may be many, so that they are rewritten in portions. NULL in place of a word: they are in clear.
+/// sessions; and those with which phones are rung. There may be many, so that they are rewritten in portions. NULL in place
+/// of a word: they are in clear.
 enum ClientSeal: String, Sendable {
   /// New ones are sealed. Older ones may be in clear.
   case sealing
@@ -29,7 +30,7 @@ struct SealMark: Sendable, Equatable {
 
   /// - Throws: ``SealFault`` if the push key is sealed in an unknown way.
   static func stored(in db: some StorageTransaction) throws -> SealMark {
-    guard let row = try row(in: db) else { return SealMark(keyID: nil) }
+    guard let row = try Self.row(in: db) else { return SealMark(keyID: nil) }
     let clients = try (row.get("client_seal") as String?).map { word in
       guard let clients = ClientSeal(rawValue: word) else { throw DamagedRow(column: "client_seal") }
       return clients
@@ -118,7 +119,7 @@ struct SealableRow: Sendable {
   let place: SealedPlace
   let stored: String
 
-  /// The row's id, in a table of sign-in clients.
+  /// The row's id, in a table of sign-in clients or phones.
   var id: String? { place.isOfClient ? place.words.last : nil }
 
   /// The service's own keys, all of a database.
@@ -150,13 +151,18 @@ struct SealableRow: Sendable {
     case .joining(let id): try db.execute("UPDATE joining SET secret = $1 WHERE id = $2", stored, id)
     case .session(let id): try db.execute("UPDATE session SET secret = $1 WHERE id = $2", stored, id)
     case .reply(let id): try db.execute("UPDATE session SET reply_secret = $1 WHERE id = $2", stored, id)
+    case .endpoint(let phone):
+      try db.execute("UPDATE push_subscription SET endpoint = $1 WHERE phone = $2", stored, phone)
+    case .endpointSecret(let phone):
+      try db.execute("UPDATE push_subscription SET auth = $1 WHERE phone = $2", stored, phone)
+    case .appToken(let phone): try db.execute("UPDATE app_token SET token = $1 WHERE phone = $2", stored, phone)
     }
   }
 }
 
-/// A table with secrets of sign-in clients, which is read in portions: it may have many rows.
+/// A table with secrets of sign-in clients or phones, which is read in portions: it may have many rows.
 enum SealableTable: CaseIterable, Sendable {
-  case applications, computers, joinings, sessions
+  case applications, computers, joinings, sessions, browsers, apps
 
   /// The most rows of one transaction: writers wait for it.
   static let portion: Int64 = 200
@@ -187,6 +193,21 @@ enum SealableTable: CaseIterable, Sendable {
           SealableRow(place: .session(id), stored: try row.get("secret")),
           SealableRow(place: .reply(id), stored: try row.get("reply_secret")),
         ]
+      }
+    case .browsers:
+      try db.all(
+        "SELECT phone, endpoint, auth FROM push_subscription WHERE phone > $1 ORDER BY phone LIMIT $2", id,
+        Self.portion
+      ).flatMap { row in
+        let phone: String = try row.get("phone")
+        return [
+          SealableRow(place: .endpoint(phone), stored: try row.get("endpoint")),
+          SealableRow(place: .endpointSecret(phone), stored: try row.get("auth")),
+        ]
+      }
+    case .apps:
+      try db.all("SELECT phone, token FROM app_token WHERE phone > $1 ORDER BY phone LIMIT $2", id, Self.portion).map {
+        try SealableRow(place: .appToken($0.get("phone")), stored: $0.get("token"))
       }
     }
   }

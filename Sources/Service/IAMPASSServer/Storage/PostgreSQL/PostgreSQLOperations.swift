@@ -52,6 +52,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
       PostgreSQLCall("VACUUM FULL push_key"), PostgreSQLCall("VACUUM FULL signing_key"),
       PostgreSQLCall("VACUUM FULL notification_service"), PostgreSQLCall("VACUUM FULL application"),
       PostgreSQLCall("VACUUM FULL host_credential"), PostgreSQLCall("VACUUM FULL joining"),
+      PostgreSQLCall("VACUUM FULL push_subscription"), PostgreSQLCall("VACUUM FULL app_token"),
     ] { _ = try await commitAlone(.writing, call) }
   }
 
