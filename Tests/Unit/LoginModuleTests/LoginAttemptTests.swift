@@ -167,6 +167,18 @@ struct SignInFixture {
     #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
   }
 
+  /// On a busy machine the worker begins the last question too late.
+  @Test func aWorkerWithoutTimeLeftEndsTheWaitAsNotAnswered() throws {
+    let late = Step.lateFailure(milliseconds: 30_000, .workerFailed)
+    #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
+    let early = try SignInFixture([started, .failure(.workerFailed), .logout]).refusal()
+    guard case .unavailable(.transport(let error)) = early else {
+      Issue.record("not refused as unavailable")
+      return
+    }
+    #expect(error.code == .workerFailed)
+  }
+
   @Test func endsAtItsTimeoutAndCancels() throws {
     var scene = try SignInFixture([started, status("pending"), status("pending"), status("pending"), .logout])
     scene.policy.timeout = 2

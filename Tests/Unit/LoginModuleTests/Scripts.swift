@@ -37,6 +37,8 @@ final class ScriptedTransport: HTTPTransport {
     /// The service answers a request that asks for nothing.
     case reached
     case failure(TransportError.Code)
+    /// The same after this time.
+    case lateFailure(milliseconds: Int64, TransportError.Code)
   }
 
   static let started = """
@@ -88,6 +90,9 @@ final class ScriptedTransport: HTTPTransport {
       #expect(request.method == .get && request.url.contains("/service_mark/"))
       return reply(200, #"{"status":true}"#)
     case .failure(let code):
+      throw TransportError(code)
+    case .lateFailure(let milliseconds, let code):
+      clock.advance(milliseconds: milliseconds)
       throw TransportError(code)
     }
   }

@@ -72,12 +72,11 @@ struct ApprovalWait {
         of: pending, waitSeconds: hold > 0 ? hold : nil,
         deadline: clock.now().advanced(milliseconds: min(remaining, patience)))
     } catch {
-      // The time ran out while the service was asked. The phone has not answered, whatever the result of this poll.
-      if error.isPassing {
-        if clock.now() >= deadline { throw .notAnswered }
-        return nil
-      }
-      throw Refusal(error)
+      // The time ran out while the service was asked. The phone has not answered, whatever the result of this poll. On a
+      // busy machine the worker may not even have begun it.
+      if error.isPassing || error.isOfWorker, clock.now() >= deadline { throw .notAnswered }
+      guard error.isPassing else { throw Refusal(error) }
+      return nil
     }
   }
 
@@ -100,5 +99,12 @@ struct ApprovalWait {
 
   private static func step(_ status: SessionStatus, _ polls: Int) -> Int64 {
     status == .identifying ? identifyingStep : pollSteps[min(polls, pollSteps.count - 1)]
+  }
+}
+
+extension ServiceError {
+  /// Whether the worker itself failed, and not the network or the service.
+  fileprivate var isOfWorker: Bool {
+    if case .transport(let error) = self { error.code == .workerFailed } else { false }
   }
 }
