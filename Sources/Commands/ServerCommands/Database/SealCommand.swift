@@ -11,9 +11,9 @@ extension DatabaseCommand {
       commandName: "seal", abstract: "Seal secrets in the database by a key outside it.",
       discussion: """
         These are the keys that sign approval tokens and push messages, the keys for apps' notification services, and the \
-        secrets of applications, computers and sessions. A missing file of keys is made. What the first key of the file has sealed \
-        stays as it is. The packaged service is restarted if it does not have the key yet. While another server runs \
-        without the key, nothing is sealed.
+        secrets of applications, computers and sessions, and where phones are rung. A missing file of keys is made. What \
+        the first key of the file has sealed stays as it is. The packaged service is restarted if it does not have the \
+        key yet. While another server runs without the key, nothing is sealed.
         """)
 
     @OptionGroup var place: DatabaseOptions

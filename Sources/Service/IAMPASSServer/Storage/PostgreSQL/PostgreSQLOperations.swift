@@ -46,7 +46,8 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
 
   func sealProblem() async throws -> SealFault? { seals.problem(try await health.check()) }
 
-  /// Rewrites the files of these tables, one by one. Requests wait for the one that is rewritten, which is short. What was in the write-ahead log and in copies of it stays there.
+  /// Rewrites the files of these tables, one by one. Requests wait for the one that is rewritten. What was in the
+  /// write-ahead log and in copies of it stays there, and `session` is not rewritten: it may be large.
   public func eraseOverwritten() async throws {
     for call in [
       PostgreSQLCall("VACUUM FULL push_key"), PostgreSQLCall("VACUUM FULL signing_key"),
