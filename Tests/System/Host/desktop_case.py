@@ -10,6 +10,10 @@ from Support.Hosts.testhost import CHOOSE_PROMPT, password_of
 RUNTIME = "/run/user/1000"
 PROMPT = r"alice@workstation[^\n]*\$ "
 SWAY = "WLR_BACKENDS=headless WLR_LIBINPUT_NO_DEVICES=1 WLR_RENDERER=pixman sway -c sway.cfg >sway.log 2>&1 &"
+SWAY_ANSWERS = f"for socket in {RUNTIME}/sway-ipc.*; do swaymsg --socket $socket --quiet nop && echo yes; done"
+IDLE_LOG = "idle.log"
+#: The last that swayidle does before it waits, when it has asked for logind's signals.
+SWAYIDLE_WAITS = "Enable idle timeouts"
 #: As iampass-helper(8) shows it: swaylock, which tells logind.
 LOCK_SCREEN = """#!/bin/sh
 hint() {
@@ -57,10 +61,25 @@ class DesktopCase(HostCase):
         terminal.expect_exact(CHOOSE_PROMPT)
         terminal.sendline(password_of("alice"))
         terminal.expect(PROMPT)
+        cls.begin_sway(terminal)
+        return terminal
+
+    @classmethod
+    def begin_sway(cls, terminal):
+        """Its socket is there before it listens, and that of a desktop before for as long as it ends."""
+        cls.wait_until("the desktop before is gone", lambda: not cls.host.run("pgrep", "-x", "sway", check=False))
         terminal.sendline(SWAY)
         terminal.expect(PROMPT)
-        cls.wait_until("sway is there", cls.host.path(f"{RUNTIME}/wayland-1.lock").exists)
-        return terminal
+        cls.wait_until("sway answers", lambda: "yes" in cls.host.run(
+            "sh", "-c", SWAY_ANSWERS, user="alice", check=False).split())
+
+    def begin_swayidle(self, terminal, locker):
+        """For what logind asks; a signal that comes before it waits is lost."""
+        log = self.host.path(f"/home/alice/{IDLE_LOG}")
+        log.unlink(missing_ok=True)
+        terminal.sendline(f"WAYLAND_DISPLAY=wayland-1 swayidle -d -w lock '{locker}' >{IDLE_LOG} 2>&1 &")
+        terminal.expect(PROMPT)
+        self.wait_until("swayidle waits", lambda: log.exists() and SWAYIDLE_WAITS in log.read_text())
 
     @classmethod
     def wait_until(cls, claim, check):

@@ -282,9 +282,7 @@ class LockedHint(DesktopCase):
 
     def lock_by(self, command):
         """As logind asks, through swayidle in the session."""
-        self.terminal.sendline(
-            f"WAYLAND_DISPLAY=wayland-1 swayidle -w lock '{command}' >/dev/null 2>&1 & sleep 1; echo ready-$((1 + 1))")
-        self.terminal.expect("ready-2")
+        self.begin_swayidle(self.terminal, command)
         self.host.run("loginctl", "lock-session", self.session)
         self.assert_eventually(
             "it is not locked", lambda: self.host.run("pgrep", "-x", "swaylock", check=False).strip())

@@ -3,7 +3,7 @@
 import time
 import unittest
 
-from desktop_case import PROMPT, RUNTIME, SWAY, DesktopCase
+from desktop_case import PROMPT, DesktopCase
 from helper_case import HelperCase
 from Support.Hosts.terminal import PATIENCE
 
@@ -20,12 +20,8 @@ class Sway(HelperCase, DesktopCase):
         """By phone. Returns the terminal and logind's session."""
         with self.host.changed("/etc/pam.d/common-session", lambda text: text.replace("pam_systemd.so", SESSION_TYPE)):
             terminal = self.login_shell()
-        terminal.sendline(SWAY)
-        terminal.expect(PROMPT)
-        self.assert_eventually("sway is there", self.host.path(f"{RUNTIME}/wayland-1.lock").exists)
-        terminal.sendline(f"WAYLAND_DISPLAY=wayland-1 swayidle -w lock '{locker}' >/dev/null 2>&1 &")
-        terminal.expect(PROMPT)
-        self.assert_eventually("swayidle is there", lambda: self.processes("^swayidle"))
+        self.begin_sway(terminal)
+        self.begin_swayidle(terminal, locker)
         return terminal, next(one["logind_session"] for one in self.sessions() if one["watched"])
 
     def of_logind(self, session, name):
