@@ -121,16 +121,35 @@ class KeptBuilds(unittest.TestCase):
         self.assertNotIn("what was kept has changed", self.build("after_it"))
         self.assertEqual(self.inode("after_it", "Theirs"), self.inode("first", "Theirs"))
 
-    def test_what_has_changed_since_it_was_kept_is_not_used(self):
-        self.clone("before", version="1.1.0")
-        self.build("before")
+    def break_kept(self, pattern):
         for kept in self.kept():
-            for path in kept.glob("*/debug/Theirs.build/*.o"):
+            for path in kept.glob(pattern):
                 path.unlink()
-                path.write_text("not an object")
-        self.clone("after", version="1.1.0")
-        self.assertIn("what was kept has changed", self.build("after"))
-        self.assertEqual(self.says("after"), "1.1.0")
+                path.write_text("not what a compiler writes")
+
+    def test_what_has_changed_since_it_was_kept_is_not_used(self):
+        for number, pattern in enumerate(("*/debug/Theirs.build/*.o", "*/debug/Modules/Theirs.swiftmodule",
+                                          "checkouts/theirs/Sources/Theirs/*.swift")):
+            with self.subTest(pattern):
+                self.clone(f"before{number}", version="1.1.0")
+                self.build(f"before{number}")
+                self.break_kept(pattern)
+                self.clone(f"after{number}", version="1.1.0")
+                self.assertIn("what was kept has changed", self.build(f"after{number}"))
+                self.assertEqual(self.says(f"after{number}"), "1.1.0")
+
+    def test_what_is_changed_in_place_is_told_and_kept_anew(self):
+        self.clone("writes", version="1.1.0")
+        self.build("writes")
+        for path in (self.folder / "writes").glob(".build-product/*/debug/Theirs.build/*.o"):
+            os.utime(path)
+        self.assertIn("what was kept has changed", self.build("writes"))
+        for name in ("next", "last"):
+            self.clone(name, version="1.1.0")
+            self.assertNotIn("what was kept has changed", self.build(name))
+            self.assertEqual(self.says(name), "1.1.0")
+        self.assertNotEqual(self.inode("next", "Theirs"), self.inode("writes", "Theirs"))
+        self.assertEqual(self.inode("last", "Theirs"), self.inode("next", "Theirs"))
 
     def test_from_nothing_takes_nothing_that_is_kept(self):
         self.clone("fresh")
