@@ -26,8 +26,10 @@ let package = Package(
     .target(name: "plain"),
     .executableTarget(
       name: "our-own", dependencies: ["plain", .product(name: "Theirs", package: "theirs")]),
+    .testTarget(name: "OurTests"),
   ])
 """
+OUR_TEST = "import XCTest\nfinal class Our_{name}: XCTestCase {{ func test_{name}() {{}} }}\n"
 
 
 class KeptBuilds(unittest.TestCase):
@@ -61,6 +63,7 @@ class KeptBuilds(unittest.TestCase):
     def clone(cls, name, version="1.0.0", says="theirs"):
         cls.write(cls.folder / name / "Package.swift", OURS.format(url=cls.theirs.as_uri(), version=version))
         cls.write(cls.folder / name / "Sources/our-own/main.swift", f"import Theirs\nprint({says})\n")
+        cls.write(cls.folder / name / "Tests/OurTests/OurTests.swift", OUR_TEST.format(name="first"))
         cls.write(cls.folder / name / "Sources/plain/plain.c", "int plain;\n")
         cls.write(cls.folder / name / "Sources/plain/include/plain.h", "extern int plain;\n")
         for file in ("common.sh", "swift-build"):
@@ -68,12 +71,12 @@ class KeptBuilds(unittest.TestCase):
             shutil.copy(PROJECT / "packaging" / file, cls.folder / name / "packaging" / file)
 
     @classmethod
-    def build(cls, name, **more):
-        """What was said. `more`: environment variables."""
+    def build(cls, name, *words, **more):
+        """What was said. `words`: further ones for SwiftPM. `more`: environment variables."""
         clone = cls.folder / name
         done = subprocess.run(
-            [clone / "packaging/swift-build", "--keep", clone / ".build-product", "-c", "debug"], capture_output=True,
-            text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
+            [clone / "packaging/swift-build", "--keep", clone / ".build-product", "-c", "debug", *words],
+            capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
             env={**os.environ, "IAMPASS_CACHE": str(cls.folder / "cache"), **more})  # fmt: skip
         if done.returncode != 0:
             raise AssertionError(done.stdout + done.stderr)
@@ -121,6 +124,15 @@ class KeptBuilds(unittest.TestCase):
         self.assertNotIn("what was kept has changed", self.build("after_it"))
         self.assertEqual(self.inode("after_it", "Theirs"), self.inode("first", "Theirs"))
 
+    def test_another_test_changes_nothing_that_is_kept(self):
+        """SwiftPM lists all tests in files that it writes in place."""
+        for number, name in enumerate(("lists", "lists_too")):
+            self.clone(name)
+            self.build(name, "--build-tests")
+            test = OUR_TEST.format(name=f"second_{number}")
+            self.write(self.folder / name / "Tests/OurTests/OtherTests.swift", test)
+            self.assertNotIn("what was kept has changed", self.build(name, "--build-tests"))
+
     def break_kept(self, pattern):
         for kept in self.kept():
             for path in kept.glob(pattern):
@@ -138,7 +150,7 @@ class KeptBuilds(unittest.TestCase):
                 self.assertIn("what was kept has changed", self.build(f"after{number}"))
                 self.assertEqual(self.says(f"after{number}"), "1.1.0")
 
-    def test_what_is_changed_in_place_is_told_and_kept_anew(self):
+    def test_what_is_changed_in_place_is_told_and_replaced(self):
         self.clone("writes", version="1.1.0")
         self.build("writes")
         for path in (self.folder / "writes").glob(".build-product/*/debug/Theirs.build/*.o"):
