@@ -77,6 +77,9 @@ import Testing
     #expect(try await sealFault { _ = try await service.signInClient(fixture.desk.id) } == .changed)
     #expect(try await sealFault { try await fixture.opened(fixture.keys).operators.checkSeals() } == .changed)
     #expect(try await service.signInClient(other.id)?.secret == other.secret)
+    let both = try await service.signInClients([fixture.desk.id, other.id])
+    #expect(try await sealFault { _ = try both[fixture.desk.id]?.get() } == .changed)
+    #expect(try both[other.id]?.get().secret == other.secret)
   }
 
   @Test(arguments: StorageEngine.allCases)
@@ -89,7 +92,8 @@ import Testing
     for (keys, code) in lacking {
       let (service, operators) = try fixture.opened(keys)
       #expect(try await sealFault { _ = try await service.signInClient(fixture.desk.id) } == code)
-      #expect(try await sealFault { _ = try await service.signInClients([fixture.room.application.id]) } == code)
+      let own = fixture.room.application.id
+      #expect(try await sealFault { _ = try await service.signInClients([own])[own]?.get() } == code)
       let nonce = SignedNonce(
         owner: "host:x", value: try RandomValue.identifier(), forgetAt: now.advanced(seconds: 600))
       #expect(try await sealFault { _ = try await service.useNonce(nonce, reading: fixture.desk.id, at: now) } == code)

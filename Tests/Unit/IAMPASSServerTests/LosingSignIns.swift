@@ -9,7 +9,7 @@ extension LosingStorage {
     try await call { try await $0.signInClient(id) }
   }
 
-  func signInClients(_ ids: [String]) async throws -> [String: SignInClient] {
+  func signInClients(_ ids: [String]) async throws -> [String: Result<SignInClient, any Error>] {
     try await call { try await $0.signInClients(ids) }
   }
 

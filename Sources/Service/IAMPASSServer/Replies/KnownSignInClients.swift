@@ -2,7 +2,7 @@
 /// storage: whoever is proven by them is judged by what that visit reads.
 final class KnownSignInClients: Sendable {
   private let known = Remembered<SignInClient>()
-  private let reads: SharedReads<SignInClient>
+  private let reads: SharedReads<Result<SignInClient, any Error>>
 
   init(_ storage: any RequestStore) { reads = SharedReads { try await storage.signInClients($0) } }
 
@@ -15,7 +15,7 @@ final class KnownSignInClients: Sendable {
   ///
   /// - Returns: nil if there is neither an application nor a host credential with this id.
   func read(_ id: String) async throws -> SignInClient? {
-    let signInClient = try await reads.value(of: id)
+    let signInClient = try await reads.value(of: id)?.get()
     keep(signInClient, as: id)
     return signInClient
   }

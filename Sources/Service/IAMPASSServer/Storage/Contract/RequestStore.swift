@@ -5,8 +5,9 @@ protocol RequestStore: Sendable {
   /// The application or host credential with this id; nil if there is neither.
   func signInClient(_ id: String) async throws -> SignInClient?
 
-  /// Those of these ids that there are, in one look: for many who ask at the same time.
-  func signInClients(_ ids: [String]) async throws -> [String: SignInClient]
+  /// Those of these ids that there are, in one look: for many who ask at the same time. One whose row is damaged, or whose
+  /// secret cannot be opened, is a failure by itself.
+  func signInClients(_ ids: [String]) async throws -> [String: Result<SignInClient, any Error>]
 
   /// What the application's administrator chose; the usual settings for an unknown application.
   func settings(of application: String) async throws -> ApplicationSettings

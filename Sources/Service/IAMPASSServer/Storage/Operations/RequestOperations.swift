@@ -5,11 +5,15 @@ extension StorageEngine {
     try await read { [seals] in try SignInClient.find(id, in: $0, seals) }
   }
 
-  func signInClients(_ ids: [String]) async throws -> [String: SignInClient] {
+  func signInClients(_ ids: [String]) async throws -> [String: Result<SignInClient, any Error>] {
     try await read { [seals] db in
       try db.prefetch { try SignInClient.askAll(ids, in: $0, seals) }
-      var found: [String: SignInClient] = [:]
-      for id in ids { found[id] = try SignInClient.find(id, in: db, seals) }
+      var found: [String: Result<SignInClient, any Error>] = [:]
+      for id in ids {
+        do { found[id] = try SignInClient.find(id, in: db, seals).map { .success($0) } } catch let error as DamagedRow {
+          found[id] = .failure(error)
+        } catch let fault as SealFault { found[id] = .failure(fault) }
+      }
       return found
     }
   }
