@@ -75,11 +75,17 @@ extension StorageEngine {
   ///
   /// - Parameter time: by the wall clock, as ``AuditEntry/at``.
   public func auditPlace(before time: UnixTime) async throws -> Int64 {
-    // Entries are found by the service time at which they were noted.
+    let noted = notedTime(before: time)
+    return try await read { try AuditEntry.last(notedBefore: noted, in: $0) ?? 0 }
+  }
+
+  /// Entries are found by the service time at which they were noted. All entries of `time` and later were noted after it.
+  ///
+  /// - Parameter time: by the wall clock, as ``AuditEntry/at``.
+  func notedTime(before time: UnixTime) -> UnixTime {
     let now = now()
     let offset = clock.unixTime(of: now).milliseconds(since: now)
-    let noted = UnixTime(milliseconds: time.milliseconds - offset - AuditFilter.slack)
-    return try await read { try AuditEntry.last(notedBefore: noted, in: $0) ?? 0 }
+    return UnixTime(milliseconds: time.milliseconds - offset - AuditFilter.slack)
   }
 
   /// Kept answers of phones, oldest first, each as a line of JSON with the number to continue after.
@@ -92,10 +98,13 @@ extension StorageEngine {
   }
 
   func auditEntries(_ query: HostAuditQuery) async throws -> [AuditEntry] {
-    try await read { db in
-      try db.all(
-        "SELECT * FROM audit WHERE credential_id = $1 AND id < $2 AND at >= $3 ORDER BY id DESC LIMIT $4",
-        query.credential, query.before, query.since, HostAuditQuery.greatestCount
+    let noted = notedTime(before: UnixTime(milliseconds: query.since))
+    return try await read { db in
+      // Without it a page that is not full would read the computer's entries to the oldest.
+      let place = try AuditEntry.last(notedBefore: noted, in: db) ?? 0
+      return try db.all(
+        "SELECT * FROM audit WHERE credential_id = $1 AND id < $2 AND id > $3 AND at >= $4 ORDER BY id DESC LIMIT $5",
+        query.credential, query.before, place, query.since, HostAuditQuery.greatestCount
       ).map(AuditEntry.init(row:))
     }
   }

@@ -68,7 +68,8 @@ extension StorageEngine {
   }
 
   func signInCounts(since time: UnixTime) async throws -> [SignInCount] {
-    try await read { try SignInCount.all(since: time, in: $0) }
+    let noted = notedTime(before: time)
+    return try await read { try SignInCount.all(since: time, notedSince: noted, in: $0) }
   }
 
   func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {

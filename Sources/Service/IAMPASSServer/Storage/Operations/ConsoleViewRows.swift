@@ -168,14 +168,18 @@ extension ComputerSummary.Copy {
 }
 
 extension SignInCount {
-  static func all(since time: UnixTime, in db: some StorageTransaction) throws -> [SignInCount] {
-    try db.all(
+  /// - Parameter noted: a service time before which none of these was noted.
+  static func all(
+    since time: UnixTime, notedSince noted: UnixTime, in db: some StorageTransaction
+  ) throws -> [SignInCount] {
+    let place = try AuditEntry.last(notedBefore: noted, in: db) ?? 0
+    return try db.all(
       """
       SELECT at / 86400000 AS day, CASE WHEN event = 'ended' THEN 'not answered' ELSE event END AS result,
         count(*) AS count FROM audit
-      WHERE at >= $1 AND (event IN ('approved', 'denied') OR event = 'ended' AND reason = 'NOT_ANSWERED')
+      WHERE id > $1 AND at >= $2 AND (event IN ('approved', 'denied') OR event = 'ended' AND reason = 'NOT_ANSWERED')
       GROUP BY 1, 2 ORDER BY 1, 2
-      """, time.milliseconds
+      """, place, time.milliseconds
     ).map { row in
       guard let result = AuditFilter.Result(rawValue: try row.get("result")) else { throw DamagedRow(column: "event") }
       return SignInCount(day: try row.get("day"), result: result, count: try row.get("count"))
