@@ -22,13 +22,13 @@ struct JoinFacts: Sendable {
   let code: StoredJoinCode?
   /// The application's name.
   let application: String
-  /// The number of computers that have used the code. A computer that an administrator refused counts too: the code is
-  /// in wrong hands.
+  /// The number of computers that have used the code; 0 if this one is known. A computer that an administrator refused
+  /// counts too: the code is in wrong hands.
   let used: Int64
   /// The result of the same computer's earlier request; nil if this is its first.
   let known: Known?
   /// Whether a usable credential of the application has the name or shows it as its host, or another computer waits
-  /// under this name.
+  /// under this name; false if this one is known.
   let isNameTaken: Bool
 
   /// The reply to the computer if nothing must be stored; nil otherwise.

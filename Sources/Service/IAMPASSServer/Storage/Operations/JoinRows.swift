@@ -199,10 +199,12 @@ extension JoinFacts {
       let joining = try Joining(row: row)
       return Known(id: joining.id, state: joining.state, credential: own)
     }
+    // They cost more the more computers there are, and decide nothing about one that waits.
+    let newTo = known == nil ? code : nil
     self.init(
       code: code, application: try code.flatMap { try Application.find($0.application, in: db)?.name } ?? "",
-      used: try code?.used(in: db) ?? 0, known: known,
-      isNameTaken: try code.map {
+      used: try newTo?.used(in: db) ?? 0, known: known,
+      isNameTaken: try newTo.map {
         try HostCredential.isTaken(received.request.name, of: $0.application, in: db)
           || Joining.isNameWaiting(received.request.name, of: $0.application, at: now, in: db)
       } ?? false)
