@@ -10,21 +10,43 @@ final class SigningMemory: Sendable {
     let state: SigningState
     let auditID: Int64
     let at: UnixTime
+
+    /// - Parameter last: what was found last, which stays if nothing has changed since.
+    init(_ last: Found?, _ storage: any ServiceStorage, at now: UnixTime) async throws {
+      if let last, (last.at..<last.at.advanced(seconds: SigningMemory.lifetime)).contains(now),
+        try await !storage.seeSigning({ try $0.hasSigningNews(afterAudit: last.auditID) })
+      {
+        self = last
+        return
+      }
+      let seen = try await storage.seeSigning { (try SigningWork(rows: $0).state(), try $0.lastAuditID()) }
+      state = seen.0
+      auditID = seen.1
+      at = now
+    }
   }
 
-  private let found = Mutex<Found?>(nil)
+  private struct Ask: Sendable {
+    let storage: any ServiceStorage
+    let now: UnixTime
+  }
+
+  /// All who ask while lines are compared share the next comparison.
+  private let turns: SharedTurns<Ask, SigningState>
+
+  init() {
+    let memory = Mutex<Found?>(nil)
+    turns = SharedTurns { asks in
+      let last = asks[asks.count - 1]
+      let found = try await Found(memory.withLock { $0 }, last.storage, at: last.now)
+      memory.withLock { $0 = found }
+      return asks.map { _ in found.state }
+    }
+  }
 
   /// The state of this moment.
   func state(_ storage: any ServiceStorage, at now: UnixTime) async throws -> SigningState {
-    let last = found.withLock { $0 }
-    if let last, (last.at..<last.at.advanced(seconds: Self.lifetime)).contains(now),
-      try await !storage.seeSigning({ try $0.hasSigningNews(afterAudit: last.auditID) })
-    {
-      return last.state
-    }
-    let (state, auditID) = try await storage.seeSigning { (try SigningWork(rows: $0).state(), try $0.lastAuditID()) }
-    found.withLock { $0 = Found(state: state, auditID: auditID, at: now) }
-    return state
+    try await turns.value(of: Ask(storage: storage, now: now))
   }
 }
 
