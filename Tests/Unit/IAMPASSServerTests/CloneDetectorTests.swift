@@ -113,15 +113,18 @@ import Testing
     #expect(try await note("a1", at: "192.0.2.1") == .renewed)
     #expect(try await note("a1", at: "192.0.2.1") == .known)
     #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    #expect(try await room.storage.isForked(desk.id) == false)
     #expect(try await note("b1", at: "203.0.113.9") == .forked(isNews: true))
     #expect(try await note("a1", at: "192.0.2.1") == .forked(isNews: true))
     let forked = try await room.storage.clonedComputers(of: "shop")
     #expect(forked.map(\.name) == ["desk"])
+    #expect(try await room.storage.isForked(desk.id))
     #expect(forked.first?.areBothUsed == true)
     #expect(Set([forked.first?.address, forked.first?.otherAddress]) == ["192.0.2.1", "203.0.113.9"])
     #expect(try await room.storage.settleComputer(named: "desk", of: "shop", at: room.now))
     #expect(try await room.storage.settleComputer(named: "desk", of: "shop", at: room.now) == false)
     #expect(try await room.storage.clonedComputers(of: "shop").isEmpty)
+    #expect(try await room.storage.isForked(desk.id) == false)
     let told = try await room.events().filter { $0.hasPrefix("computer") }
     #expect(told == ["computer copied or put back", "computer copied", "computer settled"])
   }

@@ -30,6 +30,10 @@ extension LosingStorage {
     try await call { try await $0.listedUsers(of: application) }
   }
 
+  func listedUsers(_ names: [String], of application: String) async throws -> [ListedUser] {
+    try await call { try await $0.listedUsers(names, of: application) }
+  }
+
   func invitation(ofListed name: String, of application: String, isFurther: Bool, at now: UnixTime) async throws
     -> Secret?
   {
@@ -54,6 +58,10 @@ extension LosingStorage {
 
   func record(_ reports: [HostReport]) async throws {
     try await call { try await $0.record(reports) }
+  }
+
+  func isForked(_ credential: String) async throws -> Bool {
+    try await call { try await $0.isForked(credential) }
   }
 
   func clonedComputers(of application: String) async throws -> [ClonedComputer] {

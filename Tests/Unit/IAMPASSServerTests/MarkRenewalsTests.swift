@@ -26,6 +26,7 @@ import Testing
       }?.resume()
     }
 
+    func isForked(_ credential: String) async throws -> Bool { false }
     func isKnown(_ sighting: ComputerMarkSighting) async throws -> Bool { sighting.mark == "known" }
 
     func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {

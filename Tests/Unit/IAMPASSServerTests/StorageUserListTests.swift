@@ -36,6 +36,18 @@ import Testing
     #expect(try await room.events().contains("user listed"))
   }
 
+  @Test(arguments: StorageEngine.allCases) func severalAreFoundByTheirNames(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    for name in ["alice", "bob", "carol"] { _ = try await list(name, ["staff"], in: room) }
+    try await room.storage.removeListedUser("carol", of: "shop", at: room.now)
+    let found = try await room.storage.listedUsers(["bob", "Alice", "carol", "alice"], of: room.application.id)
+    #expect(found.map(\.name) == ["bob", "alice"])
+    #expect(found.map(\.groups) == [["staff"], ["staff"]])
+    #expect(found.allSatisfy { !$0.isNew && !$0.hasPhone })
+    #expect(try await room.storage.listedUsers(["bob"], of: "another").isEmpty)
+    #expect(try await room.storage.listedUsers([], of: room.application.id).isEmpty)
+  }
+
   @Test(arguments: StorageEngine.allCases) func onlyWhatChangedIsTold(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     for name in ["alice", "bob", "carol"] { _ = try await list(name, in: room) }

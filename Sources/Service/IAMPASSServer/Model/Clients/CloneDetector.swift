@@ -147,6 +147,9 @@ public protocol ClonedComputers: Sendable {
 }
 
 protocol CloneDetectorStore: ClonedComputers {
+  /// Whether the credential was used with two marks, and that is not settled yet.
+  func isForked(_ credential: String) async throws -> Bool
+
   /// Whether this is the computer's mark, and there is nothing to note.
   func isKnown(_ sighting: ComputerMarkSighting) async throws -> Bool
 

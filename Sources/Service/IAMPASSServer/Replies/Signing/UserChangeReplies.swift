@@ -35,9 +35,8 @@ struct UserChangeReplies: Sendable {
     guard !settings.isDisabled else { return .notDone(.applicationDisabled) }
     guard let computer = try await core.storage.hostCredential(change.computer.id, of: application), !computer.isRevoked
     else { return .refused(.hostCredentialRequired) }
-    guard settings.holdsClones else { return nil }
-    let copied = try await core.storage.clonedComputers(of: application)
-    return copied.contains { $0.credential == computer.id } ? .refused(.computerHeld) : nil
+    guard settings.holdsClones, try await core.storage.isForked(computer.id) else { return nil }
+    return .refused(.computerHeld)
   }
 
   // MARK: asking
@@ -83,7 +82,7 @@ struct UserChangeReplies: Sendable {
       }
     }
     guard request.act != .add else { return nil }
-    let listed = try await core.storage.listedUsers(of: change.application.id)
+    let listed = try await core.storage.listedUsers(request.users, of: change.application.id)
     let settings = try await core.storage.settings(of: change.application.id)
     for name in request.users {
       guard let user = listed.first(where: { $0.name.utf8.elementsEqual(name.utf8) }) else { return .unknownUser }

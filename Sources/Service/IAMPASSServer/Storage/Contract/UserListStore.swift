@@ -21,6 +21,11 @@ public protocol UserListStore: Sendable {
 
 /// The service's own part of it.
 protocol UserListPages: UserListStore {
+  /// Those of these users that the list has, in the order of the names.
+  ///
+  /// - Parameter application: its id.
+  func listedUsers(_ names: [String], of application: String) async throws -> [ListedUser]
+
   /// A page of the list for a computer, in one consistent view.
   func userListPage(_ query: UserListQuery) async throws -> UserListReply
 

@@ -61,6 +61,10 @@ extension StorageEngine {
     }
   }
 
+  func isForked(_ credential: String) async throws -> Bool {
+    try await read { try CloneDetector.isForked(credential, in: $0) }
+  }
+
   func renew(_ sightings: [ComputerMarkSighting]) async throws -> [CloneDetector.Finding?] {
     try await write { db in
       // One round trip, however many there are.

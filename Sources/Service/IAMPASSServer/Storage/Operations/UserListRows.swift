@@ -7,6 +7,19 @@ extension ListedUser {
       name: row.get("name"), groups: groups.split(separator: " ").map(String.init), hasPhone: row.get("has_phone"),
       isNew: isNew)
   }
+
+  /// - Parameter application: its id.
+  fileprivate static func find(
+    _ name: String, of application: String, isNew: Bool = false, in db: some StorageTransaction
+  ) throws -> ListedUser? {
+    try db.first(
+      """
+      SELECT listed_user.name AS name, listed_user.groups AS groups,
+        (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
+      FROM listed_user WHERE application = $1 AND user_id IS NOT NULL AND name = $2
+      """, application, name
+    ).map { try ListedUser(row: $0, isNew: isNew) }
+  }
 }
 
 extension UserListRow {
@@ -56,14 +69,10 @@ extension StorageEngine {
             changed_at = excluded.changed_at
           """, application, order.name, id, groups, now.milliseconds)
       }
-      let row = try db.first(
-        """
-        SELECT listed_user.name AS name, listed_user.groups AS groups,
-          (SELECT count(*) FROM phone WHERE phone.user_id = listed_user.user_id AND phone.cut_off_at IS NULL) AS has_phone
-        FROM listed_user WHERE application = $1 AND user_id IS NOT NULL AND name = $2
-        """, application, order.name)
-      guard let row else { throw UserListRefusal.unknownUser }
-      return try ListedUser(row: row, isNew: isNew)
+      guard let listed = try ListedUser.find(order.name, of: application, isNew: isNew, in: db) else {
+        throw UserListRefusal.unknownUser
+      }
+      return listed
     }
   }
 
@@ -82,6 +91,16 @@ extension StorageEngine {
         FROM listed_user WHERE application = $1 AND user_id IS NOT NULL ORDER BY name COLLATE "C"
         """, application
       ).map { try ListedUser(row: $0) }
+    }
+  }
+
+  func listedUsers(_ names: [String], of application: String) async throws -> [ListedUser] {
+    try await read { db in
+      func find(in db: some StorageTransaction) throws -> [ListedUser] {
+        try names.compactMap { try ListedUser.find($0, of: application, in: db) }
+      }
+      try db.prefetch { _ = try find(in: $0) }
+      return try find(in: db)
     }
   }
 
