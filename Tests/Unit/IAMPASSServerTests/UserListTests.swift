@@ -70,4 +70,23 @@ import Testing
   func badQuestionsAreRefused(_ query: String) async throws {
     #expect(try await ask(query).status == 400)
   }
+
+  /// Removed users' sessions end. PostgreSQL tells of each of them.
+  @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases)
+  func aChangedListWakesWhoeverWaitsForIt(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    let service = fixture.service
+    let following = Task { await service.followUserLists() }
+    let list = service.core.board.watch(.userList(fixture.application.id))
+    let session = service.core.board.watch(.session("of another user"))
+    var users = 0
+    repeat {
+      users += 1
+      let order = UserListOrder(application: "shop", name: "user\(users)", groups: nil)
+      _ = try await service.core.storage.listUser(order)
+    } while await list.wake(milliseconds: 2_000) == .time
+    following.cancel()
+    await following.value
+    #expect(await session.wake(milliseconds: 0) == (engine == .sqlite ? .change : .time))
+  }
 }

@@ -4,7 +4,8 @@ extension SignInService {
   private static let listInterval = 500
 
   /// Wakes requests that wait for a list of users if it changes, until the task is cancelled. Removed users' sessions
-  /// end, so requests that wait for sessions look again too. It also stores computers' reports.
+  /// end: storage with a ``ServiceStorage/changeListener`` tells of each of them, otherwise all requests that wait look
+  /// again. It also stores computers' reports.
   public func followUserLists() async {
     var known: [String: Int64]?
     while !Task.isCancelled {
@@ -12,7 +13,7 @@ extension SignInService {
         let versions = try await core.storage.userListVersions()
         for (application, version) in versions where known.map({ $0[application] != version }) ?? false {
           core.board.changed(.userList(application))
-          core.board.changedAll()
+          if core.storage.changeListener == nil { core.board.changedAll() }
         }
         known = versions
         try await core.reports.store(in: core.storage)
