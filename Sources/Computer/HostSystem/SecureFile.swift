@@ -30,6 +30,15 @@ public struct FileError: Error, Sendable, Equatable {
     self.mode = mode
   }
 
+  /// Whether only root or the machine brings it about, for every process alike. Memory and descriptors are others': a user
+  /// can leave a program too few of them.
+  public var isTheMachines: Bool {
+    switch code {
+    case .folderWritableByOthers, .system(EIO), .system(EUCLEAN), .system(ESTALE): true
+    default: false
+    }
+  }
+
   /// What is wrong, and where, such as `/etc/iampass/users is readable by group or others (mode 0644)`.
   public var explanation: String {
     let found = mode.map { " (mode 0" + String($0, radix: 8) + ")" } ?? ""

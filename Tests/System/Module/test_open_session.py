@@ -95,6 +95,13 @@ class AuthenticatedInAChild(Case):
 
     def test_a_session_without_the_phone_is_opened(self):
         self.assertEqual(self.play("sshd", "open_session")["codes"], [SUCCESS])
+        # So does one on which somebody has changed the folder's mode, and with it everybody's sign-in by phone.
+        self.assert_bound(self.sign_in("sshd", leave_open=True))
+        os.chmod(world.path("run", "waiting"), 0o770)
+        self.addCleanup(os.chmod, world.path("run", "waiting"), 0o700)
+        self.assertEqual(self.play("sshd", "open_session")["codes"], [SUCCESS])
+        result = self.sign_in("sshd")
+        self.assertNotEqual(result["codes"][0], SUCCESS, result["texts"])
         # A computer without a phone opens sessions, too.
         os.unlink(world.path("iampass.conf"))
         self.assertEqual(self.play("sshd", "open_session")["codes"], [SUCCESS])

@@ -39,7 +39,15 @@ struct SessionCall {
       return bind(id, service, kept)
     }
     let waiting: String?
-    do { waiting = try waitingRecord(service) } catch { return fail(error.explanation, nil) }
+    do { waiting = try waitingRecord(service) } catch {
+      // A damaged disk or a folder that others may write must not lock everybody out, root and passwords included.
+      // Sign-ins by phone fail by the same cause, so that this session has hardly been opened by one.
+      guard handedOver == nil, case .file(let file) = error, file.isTheMachines else {
+        return fail(error.explanation, nil)
+      }
+      host.log(LOG_ERR, "not known whether a phone opens this session, which is not watched: \(error.explanation)")
+      return PAM_SUCCESS
+    }
     guard let id = waiting ?? handedOver else { return PAM_SUCCESS }
     return bind(id, service, nil)
   }
