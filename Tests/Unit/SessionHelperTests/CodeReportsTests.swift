@@ -28,6 +28,21 @@ struct CodeReportsTests {
     }
   }
 
+  @Test func aUserWhoCannotBeLookedUpIsNotLookedUpAtEachTurn() throws {
+    try spend(1, of: "bob")
+    var lookups = 0
+    let reports = CodeReports(
+      office.codes, PhoneUses(state: RunFolder(path: office.folder.path + "/state")), hostName: { nil },
+      token: { _ in
+        lookups += 1
+        throw UserLookupError.listedAndUnknown
+      })
+    for now in [0, 30_000, 599_999] as [Int64] { reports.look(open: [], TestLog(), now) }
+    #expect(lookups == 1)
+    reports.look(open: [], TestLog(), 600_000)
+    #expect(lookups == 2)
+  }
+
   private func look() {
     office.supervisor.checkUses(at: office.now)
     office.pass(milliseconds: 1_000)

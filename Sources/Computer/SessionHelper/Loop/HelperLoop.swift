@@ -211,7 +211,8 @@ public final class HelperLoop {
 
   private func token(of user: UnixUsername) throws -> Secret? {
     let setup = try HostSetup(path: path)
-    let known = try SystemUser.find(named: user)
+    // A slow directory of users would hold up everything here, and the file needs no entry of it.
+    let known = setup.configuration.users == .service ? try SystemUser.find(named: user) : nil
     let token = try setup.token(of: user, known: known)
     // A user directory may be out of reach: a missing token is then not the final answer.
     guard try token != nil || known != nil || !setup.isListed(user) else { throw UserLookupError.listedAndUnknown }

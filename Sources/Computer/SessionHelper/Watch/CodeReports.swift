@@ -13,6 +13,10 @@ public final class CodeReports {
   private static let complaintTime: Int64 = 600_000
   /// The time between two questions about a session that goes on.
   static let askingTime: Int64 = 15_000
+  /// How long a user who could not be looked up is not looked up again.
+  private static let lookupPause: Int64 = 600_000
+  /// The time for looking users up at once: a directory may be slow, and nothing is watched meanwhile.
+  private static let lookupTime: Int64 = 2_000
   /// After this many refusals a report is given up.
   private static let leastRefused = 3
 
@@ -34,6 +38,9 @@ public final class CodeReports {
   /// The user's token; nil if the user has none any more.
   private let token: (UnixUsername) throws -> Secret?
   private var reports: [String: Report] = [:]
+  /// Uses whose users could not be looked up, and when that is tried again.
+  private var failedLookups: [String: Int64] = [:]
+  private var lookupsBegan: Int64 = 0
   private var questions: [SessionService.Ticket: String] = [:]
   private var complained: Int64?
   /// Uses that their users have disowned. ``takeDisowned()`` takes them.
@@ -63,6 +70,8 @@ public final class CodeReports {
   ///
   /// - Parameter open: uses that opened sessions which go on.
   func look(open: [ReportedUse], _ log: any HelperLog, _ now: Int64) {
+    failedLookups = failedLookups.filter { $0.value > now }
+    lookupsBegan = BootTime.milliseconds()
     do throws(RecoveryError) {
       for use in try codes.unreportedUses() { add(ReportedUse(use), log, now) }
     } catch { complain("uses of recovery codes cannot be listed: \(error.explanation)", log, now) }
@@ -73,7 +82,9 @@ public final class CodeReports {
   }
 
   private func add(_ use: ReportedUse, _ log: any HelperLog, _ now: Int64) {
-    guard reports[use.id] == nil else { return }
+    guard reports[use.id] == nil, failedLookups[use.id] == nil,
+      BootTime.milliseconds() - lookupsBegan < Self.lookupTime
+    else { return }
     do {
       if let token = try token(use.user) {
         reports[use.id] = Report(use: use, token: token, due: now)
@@ -82,8 +93,12 @@ public final class CodeReports {
         settle(use, log, now)
       }
     } catch let error as UserLookupError {
+      failedLookups[use.id] = now + Self.lookupPause
       complain("a use of a code is not told: user=\(use.user): \(error.explanation)", log, now)
-    } catch { complain("a use of a code is not told: its user's token cannot be looked up", log, now) }
+    } catch {
+      failedLookups[use.id] = now + Self.lookupPause
+      complain("a use of a code is not told: its user's token cannot be looked up", log, now)
+    }
   }
 
   /// Sends the reports that are due.
