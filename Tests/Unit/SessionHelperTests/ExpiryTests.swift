@@ -115,6 +115,22 @@ private final class ApprovingService: HTTPTransport {
     #expect(office.logind.terminated == ["1"])
   }
 
+  @Test func aRenewalStopsALogoutThatHasBegun() throws {
+    let office = try HelperFixture()
+    let id = try signIn(office)
+    office.pass(milliseconds: 2 * Self.hour - 1_000)
+    office.logind.refusesToTerminate = 1_000
+    office.says("closed", of: id, reason: "EXPIRED")
+    office.pass(milliseconds: 10_000)
+    #expect(office.seat.said.last == "1: Signed out: the session's time is over.")
+    let renewed = try renew(id, office)
+    office.pass(milliseconds: 1_000)
+    office.logind.refusesToTerminate = 0
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.records == [renewed])
+  }
+
   @Test func whatIsOverOrAskedToEndIsNotRenewed() throws {
     let office = try HelperFixture()
     let ids = try (1...3).map { try signIn(office, session: String($0)) }

@@ -82,6 +82,11 @@ final class SessionActs {
     logouts.callOff(watched.record.id, causes)
   }
 
+  /// Stops the logout that was begun for the record before a renewal: the user has approved that the session goes on.
+  func callOffRenewed(_ binding: SessionRecord.Binding, by id: String) {
+    logouts.callOff(binding, renewedBy: id, [.expired, .walkaway, .unreachable])
+  }
+
   func look(at lock: ScreenLock, _ watched: WatchedRecord, _ now: Int64) {
     switch lock.step(logind, seat, now: now) {
     case .underWay: return

@@ -65,6 +65,11 @@ final class SessionLogouts {
   /// Stops all of a user's logouts that were begun for one of these causes, unless logind was already called.
   func callOff(_ user: UnixUsername, _ causes: Set<Cause>) { callOff(causes) { $0.user == user } }
 
+  /// Stops the logout of a session whose record another one has replaced, unless logind was already called.
+  func callOff(_ binding: SessionRecord.Binding, renewedBy id: String, _ causes: Set<Cause>) {
+    callOff(causes) { $0.binding == binding && $0.id != id }
+  }
+
   private func callOff(_ causes: Set<Cause>, where matches: (LeavingSession) -> Bool) {
     logouts.removeAll { logout in
       guard matches(logout.session), let cause = logout.cause, causes.contains(cause), !logout.hasTerminated else {

@@ -30,6 +30,8 @@ final class RecordKeeper {
   private let log: any HelperLog
   /// Whether the records that were left while no helper ran have been read.
   private var hasTakenUp = false
+  /// Whether all records were read once. What a helper before this one began stays begun.
+  private var hasScanned = false
 
   init(
     setup: SupervisorSetup, records: WatchedRecords, inquiries: SessionInquiries, judge: EndJudge, acts: SessionActs,
@@ -61,6 +63,7 @@ final class RecordKeeper {
     let watched = records[id] ?? pickUp(record, now)
     records.update(watched, record)
     place(watched, now)
+    if isNew, hasScanned, let binding = record.binding { acts.callOffRenewed(binding, by: id) }
     // A record whose session runs on is over once a renewal has replaced it.
     if isNew, let binding = record.binding { checkAgain(now) { $0.isRunningOn && $0.record.binding == binding } }
   }
@@ -75,6 +78,7 @@ final class RecordKeeper {
     withdrawn.compareAgain()
     for id in records.ids where !ids.contains(id) { drop(id, now) }
     for id in ids { recordChanged(id, at: now) }
+    hasScanned = true
   }
 
   /// Reads again the files that could not be read: descriptors or memory may have run out.
