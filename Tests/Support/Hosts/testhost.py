@@ -25,6 +25,8 @@ GREETER_PROMPT = "Password, or Enter for phone: "
 #: Where the application has match codes: sudo and login show the first, ssh the second.
 PUSH_LINE_WITH_CODE = r"Approve the sign-in on your phone: code (\d\d)"
 CODE_PROMPT = r"Code (\d\d): approve on your phone, then press Enter: "
+#: How logind and PAM log a session that alice opens by ssh.
+SSH_OPENED = r"New session \S+ of user alice|sshd:session\): session opened for user alice"
 COMMON_AUTH = "/etc/pam.d/common-auth"
 CONFIGURATION = "/etc/iampass/iampass.conf"
 PHONE_STATE = "/home/phone/phone.json"

@@ -27,7 +27,8 @@ FIREFOX = ("answers", "approvals", "methods", "registration", "sessions", "conso
 
 #: What each booted host of Tests/System/Host runs, split so that they take about as long; the traces of each come last.
 HOSTS = {
-    "host-sign-ins": "test_sudo test_ssh test_login_su test_faults test_environment test_directory_away",
+    "host-sign-ins": "test_sudo test_ssh test_ssh_gone test_ssh_prompts test_login_su test_faults test_environment "
+                     "test_directory_away",
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on test_service_unit "
                    "test_joined",
     "host-waiting": "test_long_waits",
