@@ -8,7 +8,7 @@ import socket
 import subprocess
 import time
 
-from bench_sign_in import PATIENCE, USER, measure, served_world, taken_pam_folder
+from bench_runs import PATIENCE, USER, measure, served_world, taken_pam_folder
 from Support.HostileService import hostile_case
 from Support.HostileService.full_listener import FullListener
 from Support.HostileService.signing_phone import Key, ServiceOfPhone, SigningPhone

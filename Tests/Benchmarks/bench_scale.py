@@ -11,8 +11,8 @@ import time
 
 from bench_phones import PATIENCE, Connection, Phone, Service, Streams
 from bench_rates import measure_rates
+from bench_runs import Run, taken_pam_folder
 from bench_server import CONNECTIONS, Bench
-from bench_sign_in import Run, taken_pam_folder
 from Support.Service.postgresql import PostgreSQL
 from Support.Service.server import ServerWorld
 from Support.Service.two_servers import OneName, TwoServers
