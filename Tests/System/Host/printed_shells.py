@@ -1,4 +1,5 @@
-"""Works through what a page prints: its commands are typed in shells, and what the shells show must stand on the page."""
+"""Works through what a page prints: its commands are typed in shells, and what the shells show must stand on the page, or be
+left out there."""
 
 import contextlib
 import re
@@ -31,6 +32,8 @@ READ = (r"\bIJ[12][\w.-]*…?", r"https://[\w.]+/register/\w+…?", r"\bcode (\d
 #: A question; what comes after it on the page is what the person types.
 QUESTION = re.compile(r".*\[y/[Nn]\] |code on the terminal: ")
 PROMPTS = {"# ": None, "$ ": "alice"}
+#: A line of the page that stands for one line of the shell or more, up to the page's next one. A question is not left out.
+LEFT_OUT = "…"
 
 
 def blocks(text):
@@ -100,6 +103,8 @@ class Reader:
     def __init__(self, host, quiet=()):
         self.host, self.quiet = host, quiet
         self.shells, self.known = {}, {}
+        #: Shells of which the page leaves lines out.
+        self.cut = set()
 
     def close(self):
         for shell in self.shells.values():
@@ -109,30 +114,47 @@ class Reader:
     def work_through(self, pairs):
         for name, lines in pairs:
             for line in lines:
-                if line[:2] in PROMPTS:
+                if line == LEFT_OUT:
+                    self.cut.add(self.shells[name])
+                elif line[:2] in PROMPTS:
                     shell = self.shells.setdefault(name, None) or Shell(self.host, line[:2])
                     self.shells[name] = shell
                     self.command(shell, line[2:])
                 else:
                     self.line(self.shells[name], line)
         for shell in self.shells.values():
+            self.skip_to_the_prompt(shell, "the end of the page")
             if shell.rest().strip() not in ("", shell.prompt.strip()):
                 raise AssertionError(f"at the end a terminal shows what is not printed:\n{shell.rest()}")
 
     def command(self, shell, printed):
         for word, real in self.known.items():
             printed = re.sub(rf"(?<!\S){re.escape(word)}(?!\S)", real.replace("\\", ""), printed)
+        self.skip_to_the_prompt(shell, printed)
         shell.type(printed)
         if printed in self.quiet:
             shell.skip(printed)
 
+    def skip_to_the_prompt(self, shell, what):
+        if shell in self.cut:
+            self.cut.remove(shell)
+            shell.skip(f"what stands before {what}")
+
     def line(self, shell, printed):
         question = QUESTION.match(printed)
+        if question and shell in self.cut:
+            raise AssertionError(f"lines are left out just before a question: {printed}")
         if question:
             shell.wait_for(lambda text: text.startswith(question[0]), printed)
             answer = printed[question.end():]
             shell.child.sendline(self.known.get(answer, answer))
         shown = shell.take_line(printed)
+        if shell in self.cut:
+            self.cut.remove(shell)
+            # At least one line is left out.
+            shown = shell.take_line(printed)
+            while as_anywhere(shown) != as_anywhere(printed):
+                shown = shell.take_line(printed)
         if as_anywhere(shown) != as_anywhere(printed):
             raise AssertionError(f"printed: {printed}\nshown:   {shown}\nthe terminal:\n{without_escapes(shell.child.screen)}")
         for pattern in READ:
