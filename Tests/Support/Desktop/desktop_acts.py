@@ -193,7 +193,9 @@ class Acts:
     def walk_away_and_be_signed_out(self, phone):
         """With the usual `on_walkaway = logout`."""
         self.machine.run(f"sed -i 's/^on_walkaway = lock$/on_walkaway = logout/' {CONFIGURATION}; "
-                         f"systemctl restart iampass-helper; loginctl terminate-session $({DESKTOP})")
+                         f"systemctl restart iampass-helper; "
+                         # A screen that locked too late has ended it.
+                         f"session=$({DESKTOP}); [[ -z $session ]] || loginctl terminate-session $session")
         self.machine.wait("a greeter in front", f"[[ $({IN_FRONT}) == Debian-gdm ]]")
         self.wait_for_edge("the user list", FIRST_USER)
         self.choose_alice()
