@@ -160,8 +160,11 @@ class AtOnce(unittest.TestCase):
         try:
             for answering in (phone, twin):
                 answering.wait_for("waiting for sign-ins")
-            for _ in range(6):
-                self.assertIn(world.play()["codes"], [[SUCCESS], [11]])
+            codes = []
+            # On a busy machine one of them may be the first many times.
+            while len(codes) < 6 or len(codes) < 60 and [SUCCESS] not in codes:
+                codes.append(world.play()["codes"])
+                self.assertIn(codes[-1], [[SUCCESS], [11]])
                 world.postgresql.sql("UPDATE session SET ended_at = ended_at - 3600000 WHERE ending = 'DENIED'")
                 world.forget_attempts()
             self.assertIsNone(twin.process.poll(), twin.lines)
@@ -172,8 +175,7 @@ class AtOnce(unittest.TestCase):
         twice = world.postgresql.sql(
             "SELECT session FROM audit WHERE event IN ('approved', 'denied') GROUP BY session HAVING count(*) > 1")
         self.assertEqual(twice, [])
-        events = world.postgresql.sql("SELECT DISTINCT event FROM audit WHERE event IN ('approved', 'denied')")
-        self.assertIn("approved", events)
+        self.assertIn([SUCCESS], codes)
 
 
 class Limits(unittest.TestCase):
