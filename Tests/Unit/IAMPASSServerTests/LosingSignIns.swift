@@ -173,9 +173,9 @@ extension LosingStorage {
     try await call { try await $0.markSeen(phone, wasSilent: wasSilent, at: now) }
   }
 
-  func leaveForSilence(since last: PresenceBySilence.Check?, at now: UnixTime) async throws -> (
-    check: PresenceBySilence.Check, moved: [Session]
-  ) {
-    try await call { try await $0.leaveForSilence(since: last, at: now) }
+  func leaveForSilence(
+    since last: PresenceBySilence.Check?, at now: UnixTime, limit: Int
+  ) async throws -> SilencePortion {
+    try await call { try await $0.leaveForSilence(since: last, at: now, limit: limit) }
   }
 }

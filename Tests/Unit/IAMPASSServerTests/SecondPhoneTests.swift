@@ -76,12 +76,12 @@ import Testing
     try await room.storage.changeSettings(of: room.application.id) { $0.silenceLeaves = true }
     let bySecond = try await room.approved(by: second)
     let phone = try #require(await room.storage.phone(first.id))
-    let start = try await room.storage.leaveForSilence(since: nil, at: room.now).check
+    let start = try await room.storage.leaveForSilence(since: nil, at: room.now, limit: 100).check
     _ = try await room.storage.markSeen(phone, wasSilent: false, at: room.now)
     var check = start
     for _ in 0..<4 {
       room.clock.advance(seconds: 50)
-      let now = try await room.storage.leaveForSilence(since: check, at: room.now)
+      let now = try await room.storage.leaveForSilence(since: check, at: room.now, limit: 100)
       check = now.check
       #expect(now.moved.isEmpty)
     }

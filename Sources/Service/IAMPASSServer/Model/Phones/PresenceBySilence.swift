@@ -13,6 +13,8 @@ enum PresenceBySilence {
   /// computer slept, or its clock was set. The service then does not know which phones would have asked, and counts
   /// only the usual pause between two looks.
   static let longestGap: Int64 = 60
+  /// The most phones that leave in one transaction. Sign-ins wait meanwhile.
+  static let portion = 100
 
   /// One look for silent phones: its time, and the applications whose phones it looked at.
   struct Check: Sendable {

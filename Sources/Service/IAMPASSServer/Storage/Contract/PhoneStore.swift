@@ -79,13 +79,25 @@ protocol PhoneStore: Sendable {
   /// - Returns: the changed sessions.
   func markSeen(_ phone: Phone, wasSilent: Bool, at now: UnixTime) async throws -> [Session]
 
-  /// Makes the sessions of phones that were silent for too long leave: see ``PresenceBySilence``.
+  /// Makes the sessions of phones that were silent for too long leave in one step, the longest silent first: see
+  /// ``PresenceBySilence``.
   ///
-  /// - Parameter last: the last look of this process.
-  /// - Returns: this look, and the changed sessions.
+  /// - Parameters:
+  ///   - last: the last look of this process.
+  ///   - limit: the most phones that are read.
   func leaveForSilence(
-    since last: PresenceBySilence.Check?, at now: UnixTime
-  ) async throws -> (check: PresenceBySilence.Check, moved: [Session])
+    since last: PresenceBySilence.Check?, at now: UnixTime, limit: Int
+  ) async throws -> SilencePortion
+}
+
+/// A portion of the phones that were silent for too long.
+struct SilencePortion: Sendable {
+  /// The look that found them. It is the last look of the next portion.
+  let check: PresenceBySilence.Check
+  /// The sessions that this changed.
+  let moved: [Session]
+  /// Whether there are no further silent phones.
+  let isLast: Bool
 }
 
 /// A user's requests that their phone may show.

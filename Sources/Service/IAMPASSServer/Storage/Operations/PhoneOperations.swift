@@ -155,12 +155,13 @@ extension StorageEngine {
   }
 
   func leaveForSilence(
-    since last: PresenceBySilence.Check?, at now: UnixTime
-  ) async throws -> (check: PresenceBySilence.Check, moved: [Session]) {
+    since last: PresenceBySilence.Check?, at now: UnixTime, limit: Int
+  ) async throws -> SilencePortion {
     try await write { db in
       let check = PresenceBySilence.Check(time: now, applications: try PresenceBySilence.applications(in: db))
       try PresenceBySilence.beginToListen(check, since: last, in: db)
-      return (check, try PresenceBySilence.leave(at: now, in: db))
+      let (moved, isLast) = try PresenceBySilence.leave(at: now, limit: limit, in: db)
+      return SilencePortion(check: check, moved: moved, isLast: isLast)
     }
   }
 }

@@ -29,21 +29,29 @@ extension PresenceBySilence {
     return try Session.move(allOf: phone.id, user: user, to: .present, at: now, in: db)
   }
 
-  /// Makes the sessions of phones that were silent for too long leave.
-  static func leave(at now: UnixTime, in db: some StorageTransaction) throws -> [Session] {
-    let phones = try db.all(
+  /// Makes the sessions of phones that were silent for too long leave, the longest silent first.
+  ///
+  /// - Parameter limit: the most phones that are read.
+  /// - Returns: the changed sessions, and whether there are no further silent phones.
+  static func leave(
+    at now: UnixTime, limit: Int, in db: some StorageTransaction
+  ) throws -> (moved: [Session], isLast: Bool) {
+    let rows = try db.all(
       """
-      SELECT phone.* FROM phone JOIN app_user ON app_user.id = phone.user_id
+      SELECT phone.id, phone.user_id FROM phone JOIN app_user ON app_user.id = phone.user_id
       JOIN application ON application.id = app_user.application
       WHERE phone.cut_off_at IS NULL AND application.silence_leaves <> 0 AND application.walkaway <> 0
         AND phone.heard_at < $1 AND phone.is_silent = 0
-      """, deadline(at: now).milliseconds)
-    var changed: [Session] = []
-    for phone in try phones.map(Phone.init(row:)) {
-      try db.execute("UPDATE phone SET is_silent = 1 WHERE id = $1", phone.id)
-      if let user = phone.user { changed += try Session.move(allOf: phone.id, user: user, to: .away, at: now, in: db) }
+      ORDER BY phone.heard_at LIMIT $2
+      """, deadline(at: now).milliseconds, limit)
+    var moved: [Session] = []
+    for row in rows {
+      let phone: String = try row.get("id")
+      let user: Int64 = try row.get("user_id")
+      try db.execute("UPDATE phone SET is_silent = 1 WHERE id = $1", phone)
+      moved += try Session.move(allOf: phone, user: user, to: .away, at: now, in: db)
     }
-    return changed
+    return (moved, rows.count < limit)
   }
 
   /// Whether the phone was silent; nil if the application does not count silence, so that nothing is written for each
