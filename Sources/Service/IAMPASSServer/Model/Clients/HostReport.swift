@@ -30,13 +30,17 @@ struct HostReport: Sendable, Equatable {
 }
 
 protocol HostReportStore: Sendable {
-  /// Notes reports, all in one step. A power cut may undo this, but computers report again.
+  /// Notes reports, all in one step. A power cut may undo this, but computers report again. Sign-ins wait meanwhile, so
+  /// that many reports are noted in portions: see ``HostReports``.
   func record(_ reports: [HostReport]) async throws
 }
 
 /// Reports that are not stored yet. A change of the list reaches all computers at once, and each then reports its new
-/// version. These reports are stored together.
+/// version. These reports are stored together, in portions.
 final class HostReports: Sendable {
+  /// The most reports that are stored in one transaction. Sign-ins wait meanwhile.
+  static let portion = 100
+
   private struct State {
     var waiting: [String: HostReport] = [:]
     /// The stored reports: nearly every new report is the same.
@@ -52,18 +56,39 @@ final class HostReports: Sendable {
     }
   }
 
+  /// Stores the reports that wait, in portions. Sign-ins have their turn between two.
+  ///
+  /// If a portion fails or the task is cancelled, this portion and those after it wait for the next time.
   func store(in storage: any HostReportStore) async throws {
-    let taken = state.withLock { state in
-      defer { state.waiting = [:] }
-      return state.waiting
+    var rest = take()[...]
+    defer { giveBack(rest) }
+    while !rest.isEmpty, !Task.isCancelled {
+      let portion = Array(rest.prefix(Self.portion))
+      try await storage.record(portion)
+      remember(portion)
+      rest = rest.dropFirst(portion.count)
     }
-    guard !taken.isEmpty else { return }
-    do {
-      try await storage.record(Array(taken.values))
-      state.withLock { $0.stored.merge(taken) { _, newer in newer } }
-    } catch {
-      state.withLock { $0.waiting.merge(taken) { newer, _ in newer } }
-      throw error
+  }
+
+  private func take() -> [HostReport] {
+    state.withLock { state in
+      defer { state.waiting = [:] }
+      return state.waiting.values.sorted { $0.credential < $1.credential }
+    }
+  }
+
+  private func remember(_ reports: [HostReport]) {
+    state.withLock { state in
+      for report in reports { state.stored[report.credential] = report }
+    }
+  }
+
+  /// Has reports wait again, unless the computer has sent a newer one.
+  private func giveBack(_ reports: ArraySlice<HostReport>) {
+    state.withLock { state in
+      for report in reports where state.waiting[report.credential] == nil {
+        state.waiting[report.credential] = report
+      }
     }
   }
 }
