@@ -97,6 +97,42 @@ import Testing
     #expect(try await phone.list().count == 1)
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func whoeverFindsNoPlaceRingsNobodyAndKeepsTheirRequest(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    let ada = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    let bo = try await TestPhone.administrator(in: fixture, "bo", .admin)
+    var waiting = ConsoleVisitor(fixture: fixture)
+    _ = await waiting.ask("ada")
+    let open = try await ada.list().map(\.session)
+    try await fixture.service.core.storage.takeAllPlaces(at: fixture.clock.now)
+    var late = ConsoleVisitor(fixture: fixture)
+    #expect(await late.ask("bo").status == 503)
+    #expect(try await bo.list().isEmpty)
+    #expect(await waiting.ask("ada").status == 503)
+    #expect(try await ada.list().map(\.session) == open && open.count == 1)
+    fixture.clock.advance(seconds: ConsoleSignInRequest.lifetime)
+    #expect(await late.ask("bo").status == 303)
+    #expect(try await bo.list().count == 1)
+  }
+
+  /// As after a database that kept the service waiting.
+  @Test(arguments: StorageEngine.allCases)
+  func aRequestWhoseBrowserHasLostItsPlaceIsEnded(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine) { inner in
+      LosingStorage(inner, losing: -1, .before) { name in
+        guard name == "start(_:at:deciding:)" else { return }
+        try? await inner.takeAllPlaces(at: inner.now().advanced(seconds: ConsoleSignInRequest.lifetime))
+      }
+    }
+    let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    var visitor = ConsoleVisitor(fixture: fixture)
+    #expect(await visitor.ask("ada").status == 503)
+    #expect(try await phone.list().isEmpty)
+    let events = try await fixture.service.core.storage.auditEntries(after: 0, limit: 1_000).map(\.event)
+    #expect(events.contains("asked"))
+  }
+
   @Test func signInsOfOneAddressAreLimited() async throws {
     let fixture = try await Fixture()
     var visitor = ConsoleVisitor(fixture: fixture)

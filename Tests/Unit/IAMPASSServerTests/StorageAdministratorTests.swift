@@ -100,6 +100,21 @@ import Testing
     #expect(try await room.storage.enterConsole(asked: key, key: Secret("key"), from: .unknown, at: room.now) == nil)
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func aBrowserHasItsPlaceAlsoOnceAllAreTaken(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let (key, now) = (Secret("ask"), room.now)
+    let place = ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now)
+    #expect(try await room.storage.keep(place, at: now))
+    try await room.storage.takeAllPlaces(at: now)
+    let ask = ConsoleSignInRequest(key: key, session: "5e55", matchCode: Secret("47"), askedAt: now)
+    #expect(try await room.storage.keep(ask, at: now))
+    let kept = try #require(try await room.storage.consoleRequest(key, at: now))
+    #expect(kept.session == "5e55" && kept.matchCode.exposedValue == "47")
+    let other = ConsoleSignInRequest(key: Secret("other"), session: "5e55", matchCode: Secret("47"), askedAt: now)
+    #expect(try await room.storage.keep(other, at: now) == false)
+  }
+
   @Test(arguments: StorageEngine.allCases) func anActIsSignedInTheAudit(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     let act = ConsoleAct(administrator: "ada", approval: "5e55", seen: nil)
@@ -122,5 +137,17 @@ import Testing
       return done != nil
     }
     #expect(wins == 1)
+  }
+}
+
+extension ConsoleStore {
+  /// Takes what places are left for browsers that ask to sign in.
+  func takeAllPlaces(at now: UnixTime) async throws {
+    var isTaken = true
+    while isTaken {
+      let key = Secret(try RandomValue.identifier())
+      isTaken = try await keep(
+        ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now), at: now)
+    }
   }
 }

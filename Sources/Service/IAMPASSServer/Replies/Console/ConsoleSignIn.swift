@@ -35,20 +35,49 @@ extension Console {
   /// Asks the phone. The reply is the same whether or not an administrator has the name, and a phone.
   func startSignIn() async throws -> ServiceReply {
     guard let name = field("name") else { return refusal(.badRequest) }
-    try await withdraw()
-    let session = try await asked(String(name[...].trimming(" \t")))
     let key = Secret(try RandomValue.identifier())
-    let code: Secret
-    if let session {
-      code = session.matchCode ?? Secret("")
-    } else {
-      let digits = String(try RandomValue.number(below: 100))
-      code = try await ownSettings().matchCodes == .off ? Secret("") : Secret(digits.count < 2 ? "0" + digits : digits)
+    // The browser's place comes first: whoever finds none rings nobody, and keeps the request that they have.
+    let place = ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now)
+    guard try await storage.keep(place, at: now) else { return .refused(.tooManyRequests) }
+    try await withdraw()
+    let session = try await started(String(name[...].trimming(" \t")))
+    let isAsked: Bool
+    do { isAsked = try await ask(session, by: key) } catch {
+      await end(session)
+      throw error
     }
-    let ask = ConsoleSignInRequest(key: key, session: session?.id, matchCode: code, askedAt: now)
-    guard try await storage.keep(ask, at: now) else { return .refused(.tooManyRequests) }
+    guard isAsked else {
+      await end(session)
+      return .refused(.tooManyRequests)
+    }
     let attributes = "Path=/; Max-Age=\(ConsoleSignInRequest.lifetime); Secure; HttpOnly; SameSite=Strict"
     return redirect("/sign-in").adding("Set-Cookie", "\(Self.requestCookie)=\(key.exposedValue); \(attributes)")
+  }
+
+  /// Asks the phone, once the browser's place names the request: it would ring for nothing before.
+  ///
+  /// - Parameter session: nil if no phone is to be asked. The browser does not learn this.
+  /// - Returns: false if the place is another browser's by now.
+  private func ask(_ session: Session?, by key: Secret) async throws -> Bool {
+    let ask = ConsoleSignInRequest(
+      key: key, session: session?.id, matchCode: try await shownCode(of: session), askedAt: now)
+    guard try await storage.keep(ask, at: now) else { return false }
+    if let session { sessions.announce(session, call) }
+    return true
+  }
+
+  /// The match code; one that no phone takes if no phone is asked. Empty if phones do not ask for one.
+  private func shownCode(of session: Session?) async throws -> Secret {
+    if let session { return session.matchCode ?? Secret("") }
+    let digits = String(try RandomValue.number(below: 100))
+    return try await ownSettings().matchCodes == .off ? Secret("") : Secret(digits.count < 2 ? "0" + digits : digits)
+  }
+
+  /// Ends a request that no browser waits for.
+  private func end(_ session: Session?) async {
+    guard let session else { return }
+    // It expires by itself if this fails.
+    _ = try? await sessions.logOut(session.id)
   }
 
   /// Withdraws this browser's earlier request, which would block the new one.
@@ -65,7 +94,8 @@ extension Console {
     return try await storage.consoleRequest(key, at: now)
   }
 
-  private func asked(_ name: String) async throws -> Session? {
+  /// - Returns: nil if there is no phone to ask. The phone does not ring yet.
+  private func started(_ name: String) async throws -> Session? {
     guard AdministratorRule.isFit(name), let own = try await storage.administratorsApplication(),
       let application = try await storage.application(own),
       try await storage.administrators().contains(where: { $0.name == name })
@@ -80,7 +110,6 @@ extension Console {
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
     guard case .started(let session, _) = start.outcome else { return nil }
-    sessions.announce(session, call)
     return session
   }
 

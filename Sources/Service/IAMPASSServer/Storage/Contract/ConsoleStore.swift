@@ -20,9 +20,10 @@ protocol ConsoleStore: AdministratorStore {
     by code: Secret, key: Secret, from client: ClientAddress, at now: UnixTime
   ) async throws -> Bool
 
-  /// Stores a browser's request, so that it can enter once the phone has approved.
+  /// Stores a browser's request, so that it can enter once the phone has approved. A key that is stored already keeps its
+  /// place and its time, and has this session and code.
   ///
-  /// - Returns: false if there are too many requests.
+  /// - Returns: false if there are too many requests of other browsers.
   func keep(_ request: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool
 
   /// A browser's request; nil if there is none, or if it is too old.

@@ -6,11 +6,15 @@ extension StorageEngine {
   func keep(_ request: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool {
     try await write { db in
       try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
-      let count: Int64 = try db.first("SELECT count(*) AS count FROM console_ask")?.get("count") ?? 0
-      guard count < ConsoleSignInRequest.greatestCount else { return false }
+      let key = ConsoleAccess.hash(request.key)
+      let others: Int64 =
+        try db.first("SELECT count(*) AS count FROM console_ask WHERE key_hash <> $1", key)?.get("count") ?? 0
+      guard others < ConsoleSignInRequest.greatestCount else { return false }
       try db.execute(
-        "INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)",
-        ConsoleAccess.hash(request.key), request.session, request.matchCode.exposedValue,
+        """
+        INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)
+        ON CONFLICT (key_hash) DO UPDATE SET session = excluded.session, match_code = excluded.match_code
+        """, key, request.session, request.matchCode.exposedValue,
         now.advanced(seconds: ConsoleSignInRequest.lifetime).milliseconds)
       return true
     }
