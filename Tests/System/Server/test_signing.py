@@ -59,6 +59,10 @@ class Signing(unittest.TestCase):
         refused = world.command("administrator", "start-signing")
         self.assertEqual(refused.returncode, DATA)
         self.assertIn("has a phone", refused.stderr)
+        refused = world.command("administrator", "start-signing", "--again")
+        self.assertEqual(refused.returncode, DATA)
+        self.assertIn("has a phone", refused.stderr)
+        self.assertEqual(world.command("administrator", "start-signing", "--yes").returncode, USAGE)
 
     def test_2_it_begins_once(self):
         administrator("ada")
@@ -111,19 +115,26 @@ class Signing(unittest.TestCase):
         self.assertIn("nobody is here to agree", unasked.stderr)
         self.assertIn("number 2", told("administrator", "list"))
         self.assertEqual(world.command("administrator", "sign", "--as", "ada", "--yes").returncode, USAGE)
+        again = ("administrator", "start-signing", "--again")
+        code, said = self.at_a_terminal("n", *again, question="Give all of this up?")
+        self.assertEqual(code, USAGE)
+        self.assertIn("  recovery key  ", said)
+        self.assertNotIn("  phone of ada  ", said)
         for answer, code in (("n", 1), ("", 1), ("y", 0)):
-            self.assertEqual(self.at_a_terminal(answer, "administrator", "sign", "--recovery-key", path), code)
+            self.assertEqual(self.at_a_terminal(answer, "administrator", "sign", "--recovery-key", path)[0], code)
             self.assertIn(f"number {2 if code else 3}", told("administrator", "list"))
         self.assertIn("nothing has changed", told("administrator", "sign", "--recovery-key", "-", input=key + "\n"))
 
-    def at_a_terminal(self, answer, *words):
-        """The exit code, after the question was answered."""
-        child = pexpect.spawn(program("iampass-server"), [*words, "--data", world.path("data")], timeout=PATIENCE)
-        child.expect_exact("Sign this? [y/N] ")
+    def at_a_terminal(self, answer, *words, question="Sign this?"):
+        """The exit code after the question was answered, and what was said before it."""
+        child = pexpect.spawn(
+            program("iampass-server"), [*words, "--data", world.path("data")], timeout=PATIENCE, encoding="utf-8")  # fmt: skip
+        child.expect_exact(f"{question} [y/N] ")
+        said = child.before
         child.sendline(answer)
         child.expect(pexpect.EOF)
         child.close()
-        return child.exitstatus
+        return child.exitstatus, said
 
     def test_5_without_the_service_nobody_is_asked(self):
         world.server.stop()
@@ -135,16 +146,31 @@ class Signing(unittest.TestCase):
         path = world.path("first")
         refused = world.command("administrator", "start-signing", "--recovery-key-file", path)
         self.assertEqual((refused.returncode, os.path.exists(path)), (DATA, False))
-        said = told("administrator", "start-signing", "--again", "--recovery-key-file", path)
+        again = ("administrator", "start-signing", "--again", "--recovery-key-file", path)
+        unasked = world.command(*again)
+        self.assertEqual((unasked.returncode, os.path.exists(path)), (USAGE, False))
+        self.assertIn("nothing was given up", unasked.stderr)
+        self.assertIn("number 3", told("administrator", "list"))
+        said = told(*again, "--yes")
         self.assertRegex(said, r"(?s)number 1:.*\n  recovery key  \w+.*\nThe recovery key counts from now on\.\n\Z")
         self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
         self.assertNotIn("IRK1", said)
         child = pexpect.spawn(
             program("iampass-server"), ["administrator", "start-signing", "--again", "--recovery-key", "--data", world.path("data")],
             timeout=PATIENCE, encoding="utf-8", dimensions=(40, 120))  # fmt: skip
+        child.expect_exact("Give all of this up? [y/N] ")
+        self.assertRegex(child.before, r"(?s)one of these keys.*nothing goes:.*  phone of ada  \w+.*  recovery key  \w+")
+        self.assertNotIn("IRK1", child.before)
+        child.sendline("y")
         child.expect(r"shown this one time:\s+IRK1\S+")
         child.expect_exact("The recovery key counts from now on.")
         child.expect(pexpect.EOF)
+        before = told("administrator", "list")
+        for answer in ("n", ""):
+            code, said = self.at_a_terminal(answer, *again, question="Give all of this up?")
+            self.assertEqual(code, USAGE)
+            self.assertIn("all signed lists go, and do not come back", said)
+            self.assertEqual(told("administrator", "list"), before)
 
 
 if __name__ == "__main__":

@@ -16,16 +16,23 @@ struct AdministratorStartSigning: AsyncParsableCommand {
   @OptionGroup var place: DatabaseOptions
   @Flag(
     help: """
-      Begin with another first set, if all keys are lost. Register administrators' phones again before; computers that \
-      joined by codes of an earlier set must join again.
+      Begin with another first set, if all keys are lost: it asks before. Register administrators' phones again before; \
+      computers that joined by codes of an earlier set must join again.
       """)
   var again = false
+  @Flag(help: "Begin again without asking.") var yes = false
   @Flag(help: "Have a recovery key in it, too, which is shown this one time at a terminal, and is in a file otherwise.")
   var recoveryKey = false
   @OptionGroup var recoveryOptions: RecoveryKeyOptions
 
+  func validate() throws {
+    guard !yes || again else { throw ValidationError("--yes is for --again: nothing else asks") }
+  }
+
   func run() async throws {
     try await explaining {
+      // Both are done before the process becomes another user.
+      try ask()
       let recovery = try self.recovery()
       let storage = try place.existing()
       try recovery?.show { try Output.say($0) }
@@ -58,6 +65,14 @@ struct AdministratorStartSigning: AsyncParsableCommand {
         }
       }
     }
+  }
+
+  /// Returns if the user agrees, or if nothing would be lost.
+  private func ask() throws {
+    guard again, !yes, let loss = try SigningLoss(in: place.words) else { return }
+    guard let questions = SetupQuestions(isAsked: true) else { throw CommandProblem.signingKept }
+    for line in loss.lines { Terminal.say(line) }
+    guard try questions.agrees("Give all of this up?") else { throw CommandProblem.signingKept }
   }
 
   /// Nil if none is wanted, or if no set would be made.
@@ -192,14 +207,15 @@ struct AdministratorRecoveryKey: AsyncParsableCommand {
 /// Texts about signatures.
 enum SigningText {
   static func lines(of set: AdministratorSet) -> [String] {
-    ["administrators, number \(set.number):"]
-      + set.keys.map { key in
-        switch key {
-        case .phone(let name, let phone): "  phone of \(DisplayText.sanitized(name))  \(phone.keys.words)"
-        case .recovery(_, let key):
-          "  recovery key  \(PhoneKeys(publicKey: key.text, credential: nil).words)"
-        }
-      }
+    ["administrators, number \(set.number):"] + set.keys.map { line(of: $0) }
+  }
+
+  static func line(of key: AdministratorSet.Key) -> String {
+    switch key {
+    case .phone(let name, let phone): "  phone of \(DisplayText.sanitized(name))  \(phone.keys.words)"
+    case .recovery(_, let key):
+      "  recovery key  \(PhoneKeys(publicKey: key.text, credential: nil).words)"
+    }
   }
 
   /// Lines about unsigned changes; empty if there are none.

@@ -69,10 +69,8 @@ struct FirstRecoveryKey {
   ///
   /// - Parameter place: the options that name the database.
   static func signerCount(replacing: Bool, in place: [String]) throws(CommandProblem) -> Int {
-    let words = ["administrator", "first-signers"] + (replacing ? ["--again"] : [])
-    let done = try OwnCommand.run(words + place)
-    guard done.status == 0 else { throw CommandProblem(ofCommand: done) }
-    return done.output.split(separator: "\n").last.flatMap { Int($0) } ?? 0
+    let lines = try AdministratorFirstSigners.lines(replacing: replacing, in: place)
+    return lines.last.flatMap { Int($0) } ?? 0
   }
 
   var wish: RecoveryWish { .replace(key.publicKey) }
@@ -94,19 +92,4 @@ struct FirstRecoveryKey {
 
   var counts: String { "The recovery key counts from now on." }
   var doesNotCount: String { "this recovery key does not count: throw it away" }
-}
-
-/// For commands that are root's: how many administrators' phones would sign.
-struct AdministratorFirstSigners: AsyncParsableCommand {
-  static let configuration = CommandConfiguration(
-    commandName: "first-signers", abstract: "Count the administrators whose phones a first set would have.",
-    shouldDisplay: false)
-
-  @OptionGroup var place: DatabaseOptions
-  @Flag var again = false
-
-  func run() async throws {
-    let count = try await explaining { try await place.existing().firstSigners(replacing: again).count }
-    try Output.say("\(count)")
-  }
 }
