@@ -40,7 +40,6 @@ public final class CodeReports {
   private var reports: [String: Report] = [:]
   /// Uses whose users could not be looked up, and when that is tried again.
   private var failedLookups: [String: Int64] = [:]
-  private var lookupsBegan: Int64 = 0
   private var questions: [SessionService.Ticket: String] = [:]
   private var complained: Int64?
   /// Uses that their users have disowned. ``takeDisowned()`` takes them.
@@ -71,20 +70,19 @@ public final class CodeReports {
   /// - Parameter open: uses that opened sessions which go on.
   func look(open: [ReportedUse], _ log: any HelperLog, _ now: Int64) {
     failedLookups = failedLookups.filter { $0.value > now }
-    lookupsBegan = BootTime.milliseconds()
+    let end = BootTime.milliseconds() + Self.lookupTime
     do throws(RecoveryError) {
-      for use in try codes.unreportedUses() { add(ReportedUse(use), log, now) }
+      for use in try codes.unreportedUses() { add(ReportedUse(use), before: end, log, now) }
     } catch { complain("uses of recovery codes cannot be listed: \(error.explanation)", log, now) }
     do throws(FileError) {
-      for use in try phones.unreported() { add(ReportedUse(use), log, now) }
+      for use in try phones.unreported() { add(ReportedUse(use), before: end, log, now) }
     } catch { complain("approvals without the service cannot be listed: \(error.explanation)", log, now) }
-    for use in open { add(use, log, now) }
+    for use in open { add(use, before: end, log, now) }
   }
 
-  private func add(_ use: ReportedUse, _ log: any HelperLog, _ now: Int64) {
-    guard reports[use.id] == nil, failedLookups[use.id] == nil,
-      BootTime.milliseconds() - lookupsBegan < Self.lookupTime
-    else { return }
+  /// - Parameter end: no user is looked up from then on; milliseconds after boot.
+  private func add(_ use: ReportedUse, before end: Int64, _ log: any HelperLog, _ now: Int64) {
+    guard reports[use.id] == nil, failedLookups[use.id] == nil, BootTime.milliseconds() < end else { return }
     do {
       if let token = try token(use.user) {
         reports[use.id] = Report(use: use, token: token, due: now)
@@ -92,12 +90,10 @@ public final class CodeReports {
         // The user is not known at the service, so there is nothing to report.
         settle(use, log, now)
       }
-    } catch let error as UserLookupError {
-      failedLookups[use.id] = now + Self.lookupPause
-      complain("a use of a code is not told: user=\(use.user): \(error.explanation)", log, now)
     } catch {
       failedLookups[use.id] = now + Self.lookupPause
-      complain("a use of a code is not told: its user's token cannot be looked up", log, now)
+      let why = (error as? UserLookupError)?.explanation ?? "the user's token cannot be looked up"
+      complain("a use of a code is not told: user=\(use.user): \(why)", log, now)
     }
   }
 
