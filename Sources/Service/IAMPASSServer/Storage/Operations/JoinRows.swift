@@ -200,11 +200,11 @@ extension JoinFacts {
       return Known(id: joining.id, state: joining.state, credential: own)
     }
     // They cost more the more computers there are, and decide nothing about one that waits.
-    let newTo = known == nil ? code : nil
+    let codeOfNew = known == nil ? code : nil
     self.init(
       code: code, application: try code.flatMap { try Application.find($0.application, in: db)?.name } ?? "",
-      used: try newTo?.used(in: db) ?? 0, known: known,
-      isNameTaken: try newTo.map {
+      used: try codeOfNew?.used(in: db) ?? 0, known: known,
+      isNameTaken: try codeOfNew.map {
         try HostCredential.isTaken(received.request.name, of: $0.application, in: db)
           || Joining.isNameWaiting(received.request.name, of: $0.application, at: now, in: db)
       } ?? false)

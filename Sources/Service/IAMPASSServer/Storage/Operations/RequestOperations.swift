@@ -10,9 +10,9 @@ extension StorageEngine {
       try db.prefetch { try SignInClient.askAll(ids, in: $0, seals) }
       var found: [String: Result<SignInClient, any Error>] = [:]
       for id in ids {
-        do { found[id] = try SignInClient.find(id, in: db, seals).map { .success($0) } } catch let error as DamagedRow {
-          found[id] = .failure(error)
-        } catch let fault as SealFault { found[id] = .failure(fault) }
+        do { found[id] = try SignInClient.find(id, in: db, seals).map { .success($0) } } catch
+          where error is DamagedRow || error is SealFault
+        { found[id] = .failure(error) }
       }
       return found
     }
