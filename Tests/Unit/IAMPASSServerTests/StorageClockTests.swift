@@ -258,7 +258,7 @@ import Testing
     #expect(storage.now() == now)
     try await storage.forgetOld(at: now, wall: now)
     let isSpentAgain = try await storage.write { db in
-      try UsedNonces.useNonce("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
+      try NonceTimes.useNonce("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
     }
     #expect(!isSpentAgain)
     #expect(try await storage.auditEntries(after: 0).map(\.at) == [now])
@@ -276,13 +276,13 @@ import Testing
             WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?4)
             INSERT INTO spent_nonce (client, nonce, forget_at, spent_at) SELECT ?1, n, ?2, ?3 FROM number
             """,
-          arguments: [client, time.milliseconds, time.milliseconds, UsedNonces.usualCount])
+          arguments: [client, time.milliseconds, time.milliseconds, NonceTimes.usualCount])
       }
     }
     try await storage.forgetOld(at: later.advanced(seconds: 1), wall: later.advanced(seconds: 1))
     let left = try await storage.read { try String.fetchSet($0, sql: "SELECT DISTINCT client FROM spent_nonce") }
     #expect(left == ["b"])
-    #expect(try await storage.write { try !UsedNonces.useNonce("7", client: "a", forgetAt: now, at: later, in: $0) })
+    #expect(try await storage.write { try !NonceTimes.useNonce("7", client: "a", forgetAt: now, at: later, in: $0) })
   }
 
   // MARK: - The machine's clocks

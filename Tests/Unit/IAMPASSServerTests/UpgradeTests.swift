@@ -114,7 +114,7 @@ import Testing
     _ = try await storage.read { try PushTargets.token(in: $0, Seals(keys: nil)) }
     let isSpentAgain = try await storage.write { db in
       let forgetAt = UnixTime(seconds: 1_799_999_600)
-      return try UsedNonces.useNonce("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
+      return try NonceTimes.useNonce("7", client: "application:a", forgetAt: forgetAt, at: now, in: db)
     }
     #expect(!isSpentAgain)
   }

@@ -67,7 +67,7 @@ import Testing
 
   @Test func eachLineOfARefusalStandsInThePage() throws {
     let page = try Self.page("pam_iampass.8")
-    let parts = Self.fixedParts(of: try source("Attempt/RefusalRows"), beginning: "IAMPASS")
+    let parts = Self.fixedParts(of: try source("Attempt/RefusalMessages"), beginning: "IAMPASS")
     #expect(parts.count > 15 && parts.contains("denied on your phone"))
     #expect(parts.filter { !page.contains($0.replacing(#/ \(.*/#, with: "")) } == [])
   }

@@ -19,7 +19,7 @@ final class PresenceFixture {
   let seat = TestSeat()
   let log = TestLog()
   let probe = PocketProbe()
-  private(set) var supervisor: PresenceSupervisor
+  private(set) var supervisor: BluetoothSupervisor
   private(set) var now: Int64 = 1_000_000
   /// What BlueZ has.
   private let bonds = Bonds()
@@ -53,8 +53,8 @@ final class PresenceFixture {
   private static func supervisor(
     _ folder: ScratchFolder, _ run: RunFolder, _ logind: TestLogind, _ seat: TestSeat, _ probe: PocketProbe,
     _ log: TestLog, _ bonds: Bonds
-  ) -> PresenceSupervisor {
-    PresenceSupervisor(
+  ) -> BluetoothSupervisor {
+    BluetoothSupervisor(
       phones: folder.path + "/presence", run: run, logind: logind, seat: seat, probe: probe, log: log
     ) { (phone) throws(FileError) in bonds.devices[phone.phone] }
   }

@@ -153,3 +153,13 @@ extension LoginUser {
 
 /// `/etc/iampass/phones`, beside the configuration.
 extension PhoneTrust: ApprovalTrust {}
+
+/// The attempts files in `/run/iampass`, for one user and source.
+struct HostRequestLimit: RequestLimit {
+  let limiter: AttemptLimiter
+  let user: UnixUsername
+  let source: AttemptSource
+
+  func admit() throws(AttemptRefusal) { try limiter.admit(user, from: source) }
+  func forgive() throws(AttemptRefusal) { try limiter.forgive(user, from: source) }
+}

@@ -32,7 +32,7 @@ public final class HelperLoop {
   private let processWatch = ProcessWatch()
   private let run: RunFolder
   private let presence: HelperPresence
-  private let phones: PresenceSupervisor
+  private let phones: BluetoothSupervisor
   private let stacks: StackGuard
   private var files: ConfigurationFiles
   private var pipeline: WorkerPipeline?
@@ -56,7 +56,7 @@ public final class HelperLoop {
     files = ConfigurationFiles(path: path)
     run = RunFolder(path: (try? Configuration(path: path))?.runFolder ?? Configuration().runFolder)
     presence = HelperPresence(run: run)
-    phones = PresenceSupervisor(configuration: path, run: run, logind: logind, seat: seat, log: log)
+    phones = BluetoothSupervisor(configuration: path, run: run, logind: logind, seat: seat, log: log)
   }
 
   /// Runs until SIGTERM or SIGINT.

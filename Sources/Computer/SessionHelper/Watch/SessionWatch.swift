@@ -227,7 +227,8 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func over(_ cause: Cause, _ now: Int64) -> WatchAction {
     guard now >= expiry - Self.expirySlack else { return act(cause) }
-    // A session whose end was left alone stays so, even if its time is over as well.
+    // If many sessions end at once, ``EndJudge`` leaves ends aside and judges them again, by their causes. Time that is
+    // over as well must not make it a session that stays open.
     guard isLeftAside, table.action(for: .expired) == .leaveOpen(.expired) else { return act(.expired) }
     return act(cause)
   }

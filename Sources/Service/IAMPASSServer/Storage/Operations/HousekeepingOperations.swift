@@ -10,7 +10,7 @@ extension StorageEngine {
   /// When the nonces were used that may be forgotten: before this moment, in milliseconds. Nil if there are none, so
   /// that nobody who signs a request waits for nothing.
   func endOfOldNonces(at now: UnixTime, wall: UnixTime) async throws -> Int64? {
-    try await readOnce { try UsedNonces.endOfOld(at: now, wall: wall, in: $0) }
+    try await readOnce { try NonceTimes.endOfOld(at: now, wall: wall, in: $0) }
   }
 }
 

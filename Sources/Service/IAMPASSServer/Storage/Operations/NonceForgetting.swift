@@ -1,4 +1,4 @@
-extension UsedNonces {
+extension NonceTimes {
   /// See ``StorageEngine/endOfOldNonces(at:wall:)``.
   ///
   /// - Parameters:

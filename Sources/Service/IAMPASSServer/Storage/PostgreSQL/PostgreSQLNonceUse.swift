@@ -52,8 +52,11 @@ extension PostgreSQLPool {
       areNew = nonceUses.map { one in Result { try useTogether([one], seals, isAlone: true).areNew[0] } }
     }
     let asked = SeenAfterwards.Asked(zip(nonceUses, areNew).filter { (try? $1.get()) == true }.map(\.0))
-    let found = Result {
-      try asked.isEmpty ? nil : seen ?? again { try SeenAfterwards(asked, in: PostgreSQLTransaction.view($0), seals) }
+    // If each nonce had a transaction of its own, nothing was read with them.
+    let found: Result<SeenAfterwards?, any Error> = Result {
+      if let seen { return seen }
+      guard !asked.isEmpty else { return nil }
+      return try again { try SeenAfterwards(asked, in: PostgreSQLTransaction.view($0), seals) }
     }
     return zip(nonceUses, areNew).map { nonceUse, isNew in
       Result {

@@ -31,7 +31,7 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
       guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
       // Whoever uses a nonce locks this table as well, at once and not in turn.
       return try await writeWithoutSync(locking: "LOCK TABLE forgotten_nonces IN SHARE ROW EXCLUSIVE MODE") {
-        try UsedNonces.prune(before: end, wall: wall, in: $0)
+        try NonceTimes.prune(before: end, wall: wall, in: $0)
       }
     case .notes:
       let hasMore = try await writeWithoutSync { try PostgreSQLCommits.prune(at: now, in: $0) }

@@ -77,6 +77,8 @@ public final class PostgreSQLTransaction: StorageTransaction {
   }
 
   /// Those of these questions that are not answered yet, each once.
+  ///
+  /// The questions run with empty answers, only to be noted: while ``collected`` is not nil, nothing is sent.
   func collect(_ questions: (PostgreSQLTransaction) throws -> Void) -> [PostgreSQLCall] {
     collected = []
     // A question that fails without answers is asked again once they are known.

@@ -47,7 +47,7 @@ extension SQLiteStorage {
   }
 }
 
-extension UsedNonces {
+extension NonceTimes {
   /// Whether this nonce is now used for the first time.
   ///
   /// - Parameters:
@@ -89,7 +89,7 @@ extension [NonceUse] {
 
 extension NonceUse {
   fileprivate func isFirstUse(in db: Database) throws -> Bool {
-    let isNew = try UsedNonces.useNonce(
+    let isNew = try NonceTimes.useNonce(
       nonce.value, client: nonce.owner, forgetAt: nonce.forgetAt, at: now, in: db)
     if isNew, let credential = nonce.credential { try HostCredential.use(credential, at: now, in: db) }
     return isNew

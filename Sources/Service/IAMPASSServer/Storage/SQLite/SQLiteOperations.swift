@@ -12,7 +12,7 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
   func forgetOld(_ kind: Forgettable, at now: UnixTime, wall: UnixTime) async throws -> Bool {
     guard kind == .nonces else { return try await writeWithoutSync { try $0.forgetOld(kind, at: now) } }
     guard let end = try await endOfOldNonces(at: now, wall: wall) else { return false }
-    return try await writeWithoutSync { try UsedNonces.prune(before: end, wall: wall, in: $0) }
+    return try await writeWithoutSync { try NonceTimes.prune(before: end, wall: wall, in: $0) }
   }
 
   func sealProblem() async throws -> SealFault? {

@@ -3,7 +3,7 @@ import HostState
 import HostSystem
 import IAMPASSProtocol
 
-/// Locks or logs out sessions at this computer's seats once ``PresenceWatch`` says that their user has left.
+/// Locks or logs out sessions at this computer's seats once ``BluetoothWatch`` says that their user has left.
 ///
 /// It does not wait: ``turn(_:)`` does what is due. Times are milliseconds after boot.
 final class SeatActs {

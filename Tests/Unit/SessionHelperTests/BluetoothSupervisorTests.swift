@@ -7,7 +7,7 @@ import Testing
 @testable import SessionHelper
 
 /// What is done to sessions at seats when phones come and go.
-@Suite struct PresenceSupervisorTests {
+@Suite struct BluetoothSupervisorTests {
   /// Alice's phone has answered, and goes.
   private func deskThatIsLeft(_ change: (inout Configuration) -> Void = { _ in }) throws -> PresenceFixture {
     let desk = try PresenceFixture(change)

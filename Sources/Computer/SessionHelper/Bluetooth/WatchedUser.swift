@@ -6,7 +6,7 @@ final class WatchedUser {
   let user: UnixUsername
   /// The user's bound phones; at least one.
   let phones: [BoundPhone]
-  var watch: PresenceWatch { didSet { if watch.phase != oldValue.phase { hasNewPhase = true } } }
+  var watch: BluetoothWatch { didSet { if watch.phase != oldValue.phase { hasNewPhase = true } } }
   /// When the phase began.
   private(set) var since: Int64
   /// When the next round of looks begins.
@@ -14,7 +14,7 @@ final class WatchedUser {
   var isProbing = false
   private var hasNewPhase = false
 
-  init(_ user: UnixUsername, _ phones: [BoundPhone], _ watch: PresenceWatch, since: Int64, now: Int64) {
+  init(_ user: UnixUsername, _ phones: [BoundPhone], _ watch: BluetoothWatch, since: Int64, now: Int64) {
     self.user = user
     self.phones = phones
     self.watch = watch
@@ -30,7 +30,7 @@ final class WatchedUser {
 }
 
 extension UserPresence.State {
-  init(_ phase: PresenceWatch.Phase) {
+  init(_ phase: BluetoothWatch.Phase) {
     self =
       switch phase {
       case .unarmed: .unarmed

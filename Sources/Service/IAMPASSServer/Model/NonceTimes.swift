@@ -3,7 +3,7 @@
 /// A request is taken around the time of its stamp alone. So its nonce could be forgotten once the wall clock is past
 /// that time, if it were never set back. What is forgotten all the same is remembered by the span of its stamps, and
 /// nothing that was signed within is taken again.
-enum UsedNonces {
+enum NonceTimes {
   /// How long nonces are kept at least, in seconds.
   static let leastTime = SignedNonce.lifetime
   /// How long nonces are kept unless there are more than ``usualCount``, in seconds. So a clock that is set back by hours

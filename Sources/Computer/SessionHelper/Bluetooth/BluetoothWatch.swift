@@ -43,7 +43,7 @@ public enum PresenceEvent: Sendable, Equatable {
 ///
 /// All times are milliseconds after boot, suspended or not. The time since the phone last answered counts either as
 /// missed or as unknown. So a phone that is missed while Bluetooth also fails at times still ends as left or as blind.
-public struct PresenceWatch: Sendable, Equatable {
+public struct BluetoothWatch: Sendable, Equatable {
   /// ``PresenceEvent/left`` takes at least this many misses.
   public static let leastMisses = 3
   /// The time from the beginning of one look to the next while the phone is missed or unknown.

@@ -7,12 +7,12 @@ private let off = ProbeAnswer.unknown("ENODEV")
 
 /// Plays looks one after the other as the helper does, each taking as long as it would.
 private struct Play {
-  var watch: PresenceWatch
+  var watch: BluetoothWatch
   var now: Int64 = 1_000_000
   var log: [(event: PresenceEvent, at: Int64)] = []
 
   init(_ policy: PresencePolicy = usual, isArmed: Bool = false) {
-    watch = PresenceWatch(policy: policy, isArmed: isArmed)
+    watch = BluetoothWatch(policy: policy, isArmed: isArmed)
   }
 
   var events: [PresenceEvent] { log.map(\.event) }
@@ -35,7 +35,7 @@ private struct Play {
   }
 }
 
-@Suite struct PresenceWatchTests {
+@Suite struct BluetoothWatchTests {
   @Test func silenceBeforeTheFirstAnswerConcludesNothing() {
     var play = Play()
     for answer in [ProbeAnswer.silent, off, .impostor, .silent, off] { for _ in 0..<50 { play.look(answer) } }

@@ -3,12 +3,12 @@ import HostState
 import HostSystem
 import PresenceLink
 
-/// Looks for the phones of users who sit at this computer, has ``PresenceWatch`` decide, and acts on their sessions.
+/// Looks for the phones of users who sit at this computer, has ``BluetoothWatch`` decide, and acts on their sessions.
 ///
 /// It opens and unlocks nothing, and does not tell the service which phones were missed. It does not call off what the
 /// ``Supervisor`` has begun. It does not wait: ``turn(at:)`` does what is due. Times are milliseconds after boot,
 /// suspended or not.
-public final class PresenceSupervisor {
+public final class BluetoothSupervisor {
   /// The time between two looks at the seats' users and the file of bound phones, in ms.
   private static let seatTime: Int64 = 10_000
 
@@ -73,7 +73,7 @@ public final class PresenceSupervisor {
     bonds.requiresAuthenticatedKeys = setup.requiresAuthenticatedKeys
     nextSeats = now
     guard let policy = setup.presence, policy != before else { return }
-    for user in users { user.watch = PresenceWatch(policy: policy, isArmed: user.watch.isArmed) }
+    for user in users { user.watch = BluetoothWatch(policy: policy, isArmed: user.watch.isArmed) }
   }
 
   /// Takes events of logind.
@@ -142,7 +142,7 @@ public final class PresenceSupervisor {
     let wasArmed = before?.state == .armed || before?.state == .doubtful
     users.append(
       WatchedUser(
-        name, phones, PresenceWatch(policy: policy, isArmed: wasArmed),
+        name, phones, BluetoothWatch(policy: policy, isArmed: wasArmed),
         since: wasArmed ? before.map { $0.since * 1_000 } ?? now : now, now: now))
     users.sort { $0.user.text < $1.user.text }
   }
@@ -181,7 +181,7 @@ public final class PresenceSupervisor {
     for event in events { carryOut(event, user, before, now) }
   }
 
-  private func carryOut(_ event: PresenceEvent, _ user: WatchedUser, _ before: PresenceWatch.Phase, _ now: Int64) {
+  private func carryOut(_ event: PresenceEvent, _ user: WatchedUser, _ before: BluetoothWatch.Phase, _ now: Int64) {
     switch event {
     case .found:
       acts.callOff(user.user)
