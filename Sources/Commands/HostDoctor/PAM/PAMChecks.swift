@@ -270,10 +270,13 @@ struct PAMChecks {
     }
     let asked = stacks.first { $0.service == settings.service }
     guard asked != nil || asking.contains(SSHServer.usualService) else { return [] }
-    let blocks = SSHDMatchFindings(general: settings, asking: asking, members: GroupMembers.known) {
+    var ringing: [String: String] = [:]
+    for stack in stacks { ringing[stack.service] = stack.ringsForAnyPassword }
+    let blocks = SSHDMatchFindings(general: settings, asking: asking, ringing: ringing, members: GroupMembers.known) {
       SSHDaemon.settings(connection: $0, withDropIn: hasDropIn)
     }
     return (asked.map { settings.findings(timeout: longest($0)) } ?? settings.findings(asking: asking))
+      + settings.passwordFindings(ringing: ringing[settings.service])
       + blocks.findings(SSHDMatchReader().look())
   }
 }

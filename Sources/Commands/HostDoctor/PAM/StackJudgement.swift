@@ -95,6 +95,11 @@ extension StackJudgement {
     return (opens, dispatch.asked)
   }
 
+  /// The place of the line that rings the phone at once, even if a wrong password was typed; nil if there is none.
+  public var ringsForAnyPassword: String? {
+    run(.authErr, passwordRight: false).asked.first { $0.isOwn && $0.moduleArguments.prompt == .push }?.place
+  }
+
   /// Findings if users get in without phone and password.
   private func openDoors() -> [Finding] {
     var open = refusals.filter { opens($0.0, passwordRight: false) }.map(\.1)

@@ -22,6 +22,8 @@ struct SSHDMatchBlock: Equatable {
   let criteria: [Criterion]
   /// Whether the block sets an option that decides if the phone is asked.
   var changesSignIn = false
+  /// Whether the block sets PasswordAuthentication. That matters if a password rings the phone.
+  var changesPasswords = false
 
   var text: String { "Match \(criteria.map(\.text).joined(separator: " ")) (\(place))" }
 }

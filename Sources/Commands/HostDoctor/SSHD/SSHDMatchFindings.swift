@@ -9,6 +9,9 @@ struct SSHDMatchFindings {
   let general: SSHDSettings
   /// The listed services whose stacks have the module.
   let asking: [String]
+  /// The places of the lines that ring the phone for every password, by service. See
+  /// ``StackJudgement/ringsForAnyPassword``.
+  var ringing: [String: String] = [:]
   /// Gives the known users of a group.
   let members: (String) -> [String]
   /// Gives sshd's settings for a connection.
@@ -18,7 +21,11 @@ struct SSHDMatchFindings {
     var left = Self.greatestConnections
     return found.unread.map {
       Finding(.warning, .sshd, "sshd: \($0) cannot be read: its Match blocks were not looked at")
-    } + found.blocks.filter { $0.changesSignIn && !$0.criteria.isEmpty }.flatMap { findings($0, &left) }
+    } + found.blocks.filter { isLookedAt($0) && !$0.criteria.isEmpty }.flatMap { findings($0, &left) }
+  }
+
+  private func isLookedAt(_ block: SSHDMatchBlock) -> Bool {
+    block.changesSignIn || block.changesPasswords && !ringing.isEmpty
   }
 
   private func findings(_ block: SSHDMatchBlock, _ left: inout Int) -> [Finding] {
@@ -60,7 +67,9 @@ struct SSHDMatchFindings {
   private static let prefix = "sshd: "
 
   private func own(_ settings: SSHDSettings) -> [Finding] {
-    guard !asking.contains(settings.service) else { return settings.signInFindings }
+    guard !asking.contains(settings.service) else {
+      return settings.signInFindings + settings.passwordFindings(ringing: ringing[settings.service])
+    }
     return [
       Finding(
         .problem, .sshd, "sshd: PAMServiceName is \(settings.service), which does not ask the phone")

@@ -66,6 +66,7 @@ struct SSHDMatchReader {
         }
       default:
         if let current, Self.deciding.contains(keyword) { result.blocks[current].changesSignIn = true }
+        if let current, keyword == "passwordauthentication" { result.blocks[current].changesPasswords = true }
       }
     }
   }

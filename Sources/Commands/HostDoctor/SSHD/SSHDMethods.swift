@@ -38,6 +38,16 @@ struct SSHDMethods {
     }
   }
 
+  /// Whether a client may begin with a password, before another method has succeeded.
+  func beginWithPassword(_ settings: SSHDSettings) -> Bool {
+    lists.isEmpty
+      || lists.contains { list in
+        let methods = Self.methods(list)
+        return methods.first == "password"
+          && methods.allSatisfy { method in Self.switches[method].flatMap { settings[$0] } != "no" }
+      }
+  }
+
   /// The methods without devices: on Linux, sshd asks PAM for each device of keyboard-interactive.
   private static func methods(_ list: String) -> [String] {
     list.split(separator: ",").map { String($0.prefix { $0 != ":" }) }

@@ -31,7 +31,7 @@ public struct ConnectionMemory: Sendable {
   private static let greatestFileCount = 4_096
   /// How long an ending is kept, in seconds. It is longer than a connection stays unauthenticated (sshd's
   /// LoginGraceTime is 120 s).
-  private static let greatestAge: Int64 = 180
+  public static let greatestAge: Int64 = 180
 
   private let run: RunFolder
 
