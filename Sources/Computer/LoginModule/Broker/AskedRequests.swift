@@ -9,12 +9,17 @@ import IAMPASSProtocol
 public struct AskedRequests {
   /// The most requests that one start ends. A user has one at a time, and the broker has 30 callers.
   private static let mostAtOnce = 32
+  /// The parts of an id, in hexadecimal digits. The start time takes the rest.
+  private static let (addressDigits, pidDigits, startDigits) = (12, 8, 12)
 
   private let setup: HostSetup
   private let kept: OpenSessions
+  private let unixTime: () -> Int64
 
-  public init(setup: HostSetup) {
+  /// - Parameter unixTime: seconds since 1970.
+  public init(setup: HostSetup, unixTime: @escaping () -> Int64 = { Int64(time(nil)) }) {
     self.setup = setup
+    self.unixTime = unixTime
     kept = .asked(run: setup.run)
   }
 
@@ -26,17 +31,31 @@ public struct AskedRequests {
 
   private var ids: [String] { (try? kept.ids()) ?? [] }
 
-  /// The id, made from the request's address and from this process, which waits for the answer.
-  private static func id(of session: RemoteSession) -> String {
-    let process = [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: getpid() >> $0) }
-    return String(Digest.hexadecimal(Digest.sha256(Array(session.statusURL.utf8))).prefix(24))
-      + Digest.hexadecimal(process)
+  /// The id, made from the request's address and from the process that waits for the answer. The process's start time
+  /// is in it, so that a later process with the same number does not count as the one that waits.
+  static func id(of statusURL: String, asking process: ProcessIdentity) -> String {
+    String(Digest.hexadecimal(Digest.sha256(Array(statusURL.utf8))).prefix(addressDigits))
+      + digits(UInt64(UInt32(bitPattern: process.pid)), pidDigits) + digits(process.startTime, startDigits)
   }
 
-  /// Whether a process waits for the answer. If its number was reused, the request expires by itself.
+  /// The last `count` hexadecimal digits, with zeros in front.
+  private static func digits(_ number: UInt64, _ count: Int) -> String {
+    let bytes = stride(from: 56, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt64($0)) }
+    return String(Digest.hexadecimal(bytes).suffix(count))
+  }
+
+  /// The id of this process's request; nil if `/proc` does not show this process.
+  private static func id(of session: RemoteSession) -> String? {
+    ProcessIdentity.current().map { id(of: session.statusURL, asking: $0) }
+  }
+
+  /// Whether the very process that made this id waits for the answer.
   private static func isAsked(_ id: String) -> Bool {
-    guard let number = Int32(id.suffix(8), radix: 16) else { return false }
-    return ProcessIdentity(pid: number)?.isAlive == true
+    let process = id.dropFirst(addressDigits)
+    guard let pid = Int32(process.prefix(pidDigits), radix: 16),
+      let start = UInt64(process.dropFirst(pidDigits), radix: 16)
+    else { return false }
+    return ProcessIdentity(pid: pid, startTime: start).isAlive
   }
 
   /// Ends requests at the service. A request that cannot be ended expires there by itself, and is not tried again.
@@ -57,12 +76,24 @@ public struct AskedRequests {
 
   /// - Parameter seconds: seconds until the service ends it by itself.
   func keep(_ session: RemoteSession, seconds: Int64) {
-    guard let origin = OpenSession.Origin.current() else { return }
+    dropExpired()
     // Without the note the request expires by itself.
-    try? kept.write(OpenSession(session, id: Self.id(of: session), origin: origin, end: Int64(time(nil)) + seconds))
+    guard let id = Self.id(of: session) else { return }
+    // The origin is not compared: these notes are read only on this computer.
+    let origin = OpenSession.Origin.current() ?? OpenSession.Origin(machine: "", boot: "")
+    try? kept.write(OpenSession(session, id: id, origin: origin, end: unixTime() + seconds))
   }
 
-  func forget(_ session: RemoteSession) { try? kept.remove(Self.id(of: session)) }
+  func forget(_ session: RemoteSession) {
+    if let id = Self.id(of: session) { try? kept.remove(id) }
+  }
+
+  /// Removes the notes of processes that have ended, once the service has ended their requests by itself. A broker that
+  /// always has callers would otherwise collect them.
+  private func dropExpired() {
+    let now = unixTime()
+    for id in leftOver where (try? kept.read(id)).map({ $0.end <= now }) ?? true { try? kept.remove(id) }
+  }
 }
 
 /// The service. Each request is kept until it has ended.
