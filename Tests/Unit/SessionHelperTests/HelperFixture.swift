@@ -25,6 +25,7 @@ final class HelperFixture {
   let open: OpenSessions
   private let settings: ServiceSettings
   let setup: SupervisorSetup
+  let lookups = TestLookups()
   private let pace: PollingSchedule
   /// As `iampass.conf` says.
   let state: RunFolder
@@ -53,13 +54,14 @@ final class HelperFixture {
     var configuration = setup.configuration
     change(&configuration)
     self.setup = try SupervisorSetup(setup, configuration)
-    supervisor = Self.supervisor(self.setup, run, open, origin, logind, seat, service, log, codes, uses, pace)
+    supervisor = Self.supervisor(
+      self.setup, run, open, origin, logind, seat, service, lookups, log, codes, uses, pace)
   }
 
   /// The helper is killed, and another one starts.
   func restart() {
     service.startOver()
-    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, log, codes, uses, pace)
+    supervisor = Self.supervisor(setup, run, open, origin, logind, seat, service, lookups, log, codes, uses, pace)
   }
 
   /// The computer restarts: `/run` is empty, and nobody is signed in.
@@ -73,7 +75,7 @@ final class HelperFixture {
 
   private static func supervisor(
     _ setup: SupervisorSetup, _ run: RunFolder, _ open: OpenSessions, _ origin: OpenSession.Origin?,
-    _ logind: TestLogind, _ seat: TestSeat, _ service: TestService, _ log: TestLog,
+    _ logind: TestLogind, _ seat: TestSeat, _ service: TestService, _ lookups: TestLookups, _ log: TestLog,
     _ codes: RecoveryCodes, _ uses: PhoneUses, _ pace: PollingSchedule
   ) -> Supervisor {
     Supervisor(
@@ -81,7 +83,7 @@ final class HelperFixture {
       leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(open, origin: origin, unixTime: { 1_800_000_000 + service.now / 1_000 }),
       away: AwayLocks(run: run),
-      logind: logind, seat: seat, service: service, log: log,
+      logind: logind, seat: seat, service: service, lookups: lookups, log: log,
       reports: CodeReports(
         codes, uses, hostName: { "laptop" },
         token: { user in

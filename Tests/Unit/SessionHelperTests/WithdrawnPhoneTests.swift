@@ -143,6 +143,28 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
+  @Test func aUserWhomTheSystemDoesNotSayIsLeftAloneUntilItDoes() throws {
+    let office = try office(first)
+    try signIn(office, by: first)
+    office.pass()
+    try list([second], 2, office)
+    office.lookups.isSilent = true
+    office.pass(milliseconds: 60_000)
+    #expect(office.lookups.count > 0)
+    #expect(office.logind.terminated == [])
+    office.lookups.isSilent = false
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  /// A directory of users may be slow.
+  @Test func whileTheListHasThePhoneTheSystemIsNotAsked() throws {
+    let office = try office(first)
+    try signIn(office, by: first)
+    office.pass(milliseconds: 60_000)
+    #expect(office.lookups.count == 0)
+  }
+
   @Test func aListThatNobodySignsEndsNothing() throws {
     let office = try office(second, isSigned: false)
     try signIn(office, by: first)

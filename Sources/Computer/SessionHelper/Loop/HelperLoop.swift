@@ -28,6 +28,7 @@ public final class HelperLoop {
   private let log: any HelperLog
   private let logind = SystemBusLogind()
   private let seat = SystemSeat()
+  private let lookups = ForkedLookups()
   private let folderWatch = RecordFolderWatch()
   private let processWatch = ProcessWatch()
   private let run: RunFolder
@@ -190,7 +191,7 @@ public final class HelperLoop {
     let supervisor = Supervisor(
       setup: setup, ledger: SessionLedger(run: run), notes: WatchNotes(run: run), leaving: LeavingSessions(run: run),
       earlier: EarlierSessions(OpenSessions(state: state), origin: .current(), unixTime: { Int64(time(nil)) }),
-      away: AwayLocks(run: run), logind: logind, seat: seat, service: service, log: log,
+      away: AwayLocks(run: run), logind: logind, seat: seat, service: service, lookups: lookups, log: log,
       reports: CodeReports(
         RecoveryCodes(state: state), PhoneUses(state: state), hostName: hostName, token: token))
     self.supervisor = supervisor
@@ -209,9 +210,15 @@ public final class HelperLoop {
     return String(decoding: name.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
   }
 
+  /// Nil only if it is certain that the user has none.
   private func token(of user: UnixUsername) throws -> Secret? {
+    // A directory of users may be slow, or never answer. Users who share a token of the file are looked up, too.
+    try TokenReply.token(lookups.answer { tell in tell(TokenReply.told { try findToken(of: user) }) })
+  }
+
+  private func findToken(of user: UnixUsername) throws -> Secret? {
     let setup = try HostSetup(path: path)
-    // A slow directory of users would hold up everything here, and the file needs no entry of it.
+    // The file needs no entry of a directory of users.
     let known = setup.configuration.users == .service ? try SystemUser.find(named: user) : nil
     let token = try setup.token(of: user, known: known)
     // A user directory may be out of reach: a missing token is then not the final answer.

@@ -24,7 +24,7 @@ final class Supervisor {
   init(
     setup: SupervisorSetup, ledger: SessionLedger, notes: WatchNotes, leaving: LeavingSessions,
     earlier: EarlierSessions, away: AwayLocks, logind: any Logind, seat: any Seat, service: any SessionService,
-    log: any HelperLog, reports: CodeReports? = nil, pace: PollingSchedule = PollingSchedule()
+    lookups: any UserLookups, log: any HelperLog, reports: CodeReports? = nil, pace: PollingSchedule = PollingSchedule()
   ) {
     records = WatchedRecords(ledger: ledger, notes: notes, log: log)
     inquiries = SessionInquiries(service, pace: pace, log: log)
@@ -32,7 +32,7 @@ final class Supervisor {
     acts = SessionActs(
       setup: setup, records: records, leaving: leaving, away: away, logind: logind, seat: seat, log: log)
     self.earlier = earlier
-    withdrawn = WithdrawnPhones(setup: setup, records: records, log: log)
+    withdrawn = WithdrawnPhones(setup: setup, records: records, lookups: lookups, log: log)
     keeper = RecordKeeper(
       setup: setup, records: records, inquiries: inquiries, judge: judge, acts: acts, earlier: earlier,
       withdrawn: withdrawn, logind: logind, seat: seat, log: log)

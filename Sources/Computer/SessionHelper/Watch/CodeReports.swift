@@ -92,7 +92,9 @@ public final class CodeReports {
       }
     } catch {
       failedLookups[use.id] = now + Self.lookupPause
-      let why = (error as? UserLookupError)?.explanation ?? "the user's token cannot be looked up"
+      let why =
+        (error as? UserLookupError)?.explanation ?? (error as? LookupFailure)?.explanation
+        ?? "the user's token cannot be looked up"
       complain("a use of a code is not told: user=\(use.user): \(why)", log, now)
     }
   }

@@ -8,13 +8,15 @@ final class WithdrawnPhones {
   private var setup: SupervisorSetup
   private let records: WatchedRecords
   private let log: any HelperLog
+  private var questions: UserQuestions
   /// A signed list was kept, or there is a session that was not compared with it.
   private var mustCompare = true
 
-  init(setup: SupervisorSetup, records: WatchedRecords, log: any HelperLog) {
+  init(setup: SupervisorSetup, records: WatchedRecords, lookups: any UserLookups, log: any HelperLog) {
     self.setup = setup
     self.records = records
     self.log = log
+    questions = UserQuestions(lookups)
   }
 
   /// Uses a changed configuration from now on.
@@ -33,11 +35,17 @@ final class WithdrawnPhones {
     guard let trust = setup.phoneTrust, let version = setup.userList?.signedVersion else { return }
     let open = records.all.filter { $0.isOpen && $0.record.phone != nil && $0.comparedWith != version }
     guard !open.isEmpty, let list = trust.listedPhones() else { return }
+    var missing: [WatchedRecord] = []
     for watched in open {
-      // The user may not be known just now. The session is compared again with the next list or session.
       guard let phone = watched.record.phone, let isListed = list.has(phone, of: watched.record.user) else { continue }
+      if isListed { watched.comparedWith = version } else { missing.append(watched) }
+    }
+    guard !missing.isEmpty else { return }
+    // The user may not be known just now. The session is compared again with the next list or session.
+    let users = questions.those(Set(missing.map(\.record.user))) { list.decides(on: $0) }
+    for watched in missing where users.contains(watched.record.user) {
+      guard let phone = watched.record.phone else { continue }
       watched.comparedWith = version
-      guard !isListed else { continue }
       log.write(LOG_NOTICE, "not in the signed list any more: phone=\(phone.id) of \(watched.record.logName)")
       end(watched)
     }
