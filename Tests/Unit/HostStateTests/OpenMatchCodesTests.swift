@@ -1,3 +1,4 @@
+import CHost
 import Foundation
 import Glibc
 import HostSystem
@@ -106,6 +107,21 @@ struct OpenMatchCodesTests {
       try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
       return lock
     }
+  }
+
+  /// Shells and hosts use the numbers up to 9. Runs in a child, since descriptors belong to a whole process.
+  @Test func aLockTakesNoNumberThatAHostUses() throws {
+    let request = try codes()
+    let child = iampass_fork()
+    if child == 0 {
+      for descriptor in Int32(0)...9 { close(descriptor) }
+      guard (try? request.draw()) != nil else { _exit(1) }
+      _exit((Int32(0)...9).allSatisfy { fcntl($0, F_GETFD) == -1 } ? 0 : 2)
+    }
+    var status: Int32 = -1
+    try #require(waitpid(child, &status, 0) == child)
+    #expect(status == 0)
+    #expect(try names(of: "alice").count == 1)
   }
 
   @Test func usersHaveEachTheirOwn() throws {

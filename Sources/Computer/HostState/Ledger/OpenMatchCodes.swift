@@ -60,11 +60,15 @@ public final class OpenMatchCodes: MatchCodes {
 
   /// - Returns: nil if there is no such file.
   private func open(_ path: String, _ flags: Int32) throws(ServiceError) -> Int32? {
-    let descriptor = iampass_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0o600)
-    guard descriptor >= 0 else {
+    let made = iampass_open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | flags, 0o600)
+    guard made >= 0 else {
       guard errno == ENOENT, flags & O_CREAT == 0 else { throw .codesNotKept }
       return nil
     }
+    defer { close(made) }
+    // In a host that has closed stdin, stdout or stderr, the lock's descriptor must not take their place.
+    let descriptor = iampass_duplicate_above(made, 10)
+    guard descriptor >= 0 else { throw .codesNotKept }
     return descriptor
   }
 
