@@ -80,7 +80,9 @@ final class WorkerProcess: WorkerEnd {
     var child: pid_t = 0
     let failure = spawn(lifted, user, socket, &child)
     guard failure == 0 else { throw .start(path, failure) }
-    let process = iampass_pidfd_open(child)
+    let made = iampass_pidfd_open(child)
+    defer { if made >= 0 { close(made) } }
+    let process = made < 0 ? -1 : iampass_duplicate_above(made, leastDescriptor)
     guard process >= 0 else {
       // Without a pidfd (an old sandbox, ENFILE) the number is enough: it stays the child's until it is waited for.
       let failure = TransportError.start("pidfd_open")

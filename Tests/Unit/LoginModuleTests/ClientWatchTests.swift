@@ -67,6 +67,21 @@ import Testing
   /// Nil where the kernel lets nobody look (a container without the right to trace).
   private func watch(_ holder: Holder) -> ClientWatch? { ClientWatch(of: holder.process) }
 
+  /// Shells and hosts use the numbers up to 9. Runs in a child, since descriptors belong to a whole process.
+  @Test func aWatchTakesNoNumberThatAHostUses() throws {
+    let holder = try Holder(connections: 1)
+    let child = iampass_fork()
+    if child == 0 {
+      for descriptor in Int32(0)...9 { close(descriptor) }
+      guard let watch = watch(holder) else { _exit(0) }
+      let areFree = (Int32(0)...9).allSatisfy { fcntl($0, F_GETFD) == -1 }
+      _exit(!watch.hasLeft && areFree ? 0 : 1)
+    }
+    var status: Int32 = -1
+    try #require(waitpid(child, &status, 0) == child)
+    #expect(status == 0)
+  }
+
   @Test func aClientThatClosesHasLeft() throws {
     let holder = try Holder(connections: 1)
     guard let watch = watch(holder) else { return }

@@ -18,7 +18,11 @@ final class ClientWatch {
   ///
   /// - Parameter isParent: whether the process is still this one's parent, called once its descriptor is open.
   init?(of number: pid_t, isParent: () -> Bool = { true }) {
-    let held = iampass_pidfd_open(number)
+    let made = iampass_pidfd_open(number)
+    guard made >= 0 else { return nil }
+    // In a host that has closed stdin, stdout or stderr, our descriptor must not take their place.
+    let held = iampass_duplicate_above(made, 10)
+    close(made)
     guard held >= 0 else { return nil }
     var found: [UInt: Int32] = [:]
     if isParent() {
