@@ -114,6 +114,10 @@ extension CommandProblem {
         hint: "reload its page, or update the app: older ones do not show documents", exitCode: EX_PROTOCOL)
     case .outdated:
       self.init(message: "something newer was signed meanwhile", hint: "try again", exitCode: EX_TEMPFAIL)
+    case .changing:
+      self.init(
+        message: "the list changed each time that the service read it", hint: "try again once these changes are over",
+        exitCode: EX_TEMPFAIL)
     }
   }
 }

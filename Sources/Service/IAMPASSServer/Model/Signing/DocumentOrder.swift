@@ -46,5 +46,7 @@ public enum DocumentOutcome: String, Sendable, CaseIterable {
   case notProven = "not proven"
   /// Something newer was signed meanwhile.
   case outdated
+  /// The users or their phones have changed each time while the list was read.
+  case changing
   case withdrawn
 }

@@ -37,11 +37,7 @@ struct SignedDocumentKeeping {
     guard let phone = set.phones.first(where: { $0.id == signer.phone }) else { return .notSigner }
     let lists = try rows.signedLists(of: head.application)
     let serial = (lists.first?.serial ?? 0) + 1
-    let former = try SigningWork(rows: rows).lines(of: lists.first)
-    let lines = try rows.draft(of: order.id, after: "", limit: SigningWork.allLines)
-    let (known, new) = (byName(former), byName(lines))
-    for line in former where new[line.name] != line { try rows.endLine(line.name, of: head.application, at: serial) }
-    for line in lines where known[line.name] != line { try rows.add(line, to: head.application, at: serial) }
+    try rows.takeDraft(of: order.id, to: head.application, at: serial)
     try rows.add(
       SignedList(
         application: head.application, serial: serial, head: head, proof: proof, signer: signer.name,
@@ -50,9 +46,5 @@ struct SignedDocumentKeeping {
       try rows.forgetLists(of: head.application, before: lists[SignedList.keptCount - 2].serial)
     }
     return .signed
-  }
-
-  private func byName(_ lines: [SignedLine]) -> [String: SignedLine] {
-    Dictionary(lines.map { ($0.name, $0) }) { first, _ in first }
   }
 }

@@ -29,6 +29,8 @@ protocol SigningNews {
   /// 0 without an entry.
   func lastAuditID() throws -> Int64
   func hasEntry(of events: [SigningEvent], afterAudit id: Int64) throws -> Bool
+  /// - Parameter application: its id.
+  func hasEntry(of events: [SigningEvent], in application: String, afterAudit id: Int64) throws -> Bool
   /// When the first entry after this time was made; nil without one.
   ///
   /// - Parameter application: its id; nil: any, or none.
@@ -40,6 +42,18 @@ protocol SigningNews {
 extension SigningNews {
   /// Whether the state of signing may be another one since this entry.
   func hasSigningNews(afterAudit id: Int64) throws -> Bool { try hasEntry(of: SigningEvent.allCases, afterAudit: id) }
+
+  /// Whether the application's users or their phones may be others since this entry.
+  func hasListNews(of application: String, afterAudit id: Int64) throws -> Bool {
+    try hasEntry(of: SigningEvent.ofLists, in: application, afterAudit: id)
+  }
+
+  /// The same for administrators and their phones.
+  func hasAdministratorNews(afterAudit id: Int64) throws -> Bool {
+    if try hasEntry(of: SigningEvent.ofAdministrators, afterAudit: id) { return true }
+    guard let application = try administratorsApplication() else { return false }
+    return try hasEntry(of: SigningEvent.ofPhones, in: application, afterAudit: id)
+  }
 
   /// When the application's users or their phones changed first after this time; nil if the audit has no such entry.
   func firstListChange(of application: String, after time: UnixTime) throws -> UnixTime? {

@@ -42,8 +42,9 @@ protocol SigningRows: SigningNews {
   /// What the list at `serial` has, or has no more, since an older one, by names. Removed: a line with empty text.
   func changes(of application: String, from older: Int64, to serial: Int64, after name: String, limit: Int64) throws
     -> [ChangedLine]
-  func endLine(_ name: String, of application: String, at serial: Int64) throws
-  func add(_ line: SignedLine, to application: String, at serial: Int64) throws
+  /// Makes the order's draft the application's list from `serial` on. Lines that are the same stay, and those of the list
+  /// before that are not in the draft end. The database compares them: thousands take no longer than a few writes.
+  func takeDraft(of order: String, to application: String, at serial: Int64) throws
 
   // MARK: Orders
 

@@ -85,8 +85,8 @@ struct SigningWork {
     let former: UserListHead?
   }
 
-  /// - Throws: ``Unfit`` for a list that no computer takes.
-  static func head(at place: ListPlace, _ lines: [SignedLine]) throws -> UserListHead {
+  /// The lists of these lines: each group's, and the list of all users.
+  static func lists(of lines: [SignedLine]) -> [UserListHead.List] {
     var texts: [String: [UInt8]] = ["": []]
     var counts: [String: Int64] = [:]
     for line in lines {
@@ -95,9 +95,13 @@ struct SigningWork {
         counts[group, default: 0] += 1
       }
     }
-    let lists = texts.map { group, text in
+    return texts.map { group, text in
       UserListHead.List(group: group, count: counts[group] ?? 0, digest: Digest.sha256(text))
     }
+  }
+
+  /// - Throws: ``Unfit`` for a list that no computer takes.
+  static func head(at place: ListPlace, _ lists: [UserListHead.List]) throws -> UserListHead {
     guard
       let head = UserListHead(
         application: place.application, epoch: place.epoch, number: place.number, administrators: place.set.digest,

@@ -157,6 +157,7 @@ extension DocumentOutcome {
     case .notAnswered, .withdrawn: "Your phone did not answer in time."
     case .notProven: "What your phone sent is not taken for a signature. Reload its page, or update the app."
     case .outdated: "Something newer was signed meanwhile."
+    case .changing: "The list changes all the time. Have it signed once that is over."
     }
   }
 }

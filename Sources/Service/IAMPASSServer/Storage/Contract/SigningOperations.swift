@@ -92,27 +92,6 @@ extension SigningRowsStore {
     try await seeSigning { try $0.order(ofSession: session) }
   }
 
-  /// Makes the document, unless another service does so already.
-  ///
-  /// - Returns: what the phone is to be asked; nil if nothing is to be done: the order has then ended, or is another's.
-  func draft(_ id: String, at now: UnixTime) async throws -> DocumentDraft? {
-    try await changeSigning { rows in
-      guard var order = try rows.order(id), order.takenAt == nil, order.outcome == nil else { return nil }
-      order.takenAt = now
-      do {
-        let draft = try DocumentDraft(order, rows)
-        order.document = draft.text
-        try rows.change(order)
-        for line in draft.lines { try rows.addDraft(line, to: id) }
-        return draft
-      } catch let refusal as DocumentDraft.Refusal {
-        order.end(refusal.outcome, at: now)
-        try rows.change(order)
-        return nil
-      }
-    }
-  }
-
   func noteSession(_ session: String, of order: String) async throws {
     try await changeSigning { rows in
       guard var stored = try rows.order(order), stored.outcome == nil else { return }

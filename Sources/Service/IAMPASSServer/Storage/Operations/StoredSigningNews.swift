@@ -11,6 +11,14 @@ extension StoredSigningRows: SigningNews {
       "SELECT 1 FROM audit WHERE id > $1 AND strpos($2, ',' || event || ',') > 0 LIMIT 1", id, events.storedText)
   }
 
+  func hasEntry(of events: [SigningEvent], in application: String, afterAudit id: Int64) throws -> Bool {
+    try db.has(
+      """
+      SELECT 1 FROM audit WHERE id > $1 AND strpos($2, ',' || event || ',') > 0
+        AND application = (SELECT name FROM application WHERE id = $3) LIMIT 1
+      """, id, events.storedText, application)
+  }
+
   func firstEntry(of events: [SigningEvent], in application: String?, after time: UnixTime) throws -> UnixTime? {
     let row = try db.first(
       """

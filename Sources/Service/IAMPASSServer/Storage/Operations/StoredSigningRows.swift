@@ -163,16 +163,19 @@ extension StoredSigningRows {
     }
   }
 
-  func endLine(_ name: String, of application: String, at serial: Int64) throws {
+  func takeDraft(of order: String, to application: String, at serial: Int64) throws {
     try db.execute(
-      "UPDATE signed_line SET last_serial = $1 WHERE application = $2 AND name = $3 AND last_serial IS NULL",
-      serial, application, name)
-  }
-
-  func add(_ line: SignedLine, to application: String, at serial: Int64) throws {
+      """
+      UPDATE signed_line SET last_serial = $2 WHERE application = $1 AND last_serial IS NULL AND NOT EXISTS (
+        SELECT 1 FROM document_line WHERE document_line.document = $3 AND document_line.name = signed_line.name
+          AND document_line.groups = signed_line.groups AND document_line.line = signed_line.line)
+      """, application, serial, order)
     try db.execute(
-      "INSERT INTO signed_line (application, name, first_serial, groups, line) VALUES ($1, $2, $3, $4, $5)",
-      application, line.name, serial, line.groups, line.text)
+      """
+      INSERT INTO signed_line (application, name, first_serial, groups, line)
+      SELECT $1::text, name, $2::bigint, groups, line FROM document_line WHERE document = $3
+        AND name NOT IN (SELECT name FROM signed_line WHERE application = $1 AND last_serial IS NULL)
+      """, application, serial, order)
   }
 }
 
