@@ -1,5 +1,6 @@
 import DeviceProtocol
 import IAMPASSProtocol
+import Logging
 import Testing
 
 @testable import IAMPASSServer
@@ -19,8 +20,11 @@ struct SigningFixture {
   var application: String { fixture.application.id }
 
   /// - Parameter starts: whether there is a first set.
-  init(_ engine: StorageEngine = .sqlite, starts: Bool = true) async throws {
-    fixture = try await Fixture(engine: engine)
+  init(
+    _ engine: StorageEngine = .sqlite, starts: Bool = true,
+    logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+  ) async throws {
+    fixture = try await Fixture(logger: logger, engine: engine)
     phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
     guard let operators = fixture.service.core.storage as? any OperatorStore else { throw StorageFixture.NotStarted() }
     desk = try await operators.createHostCredential(

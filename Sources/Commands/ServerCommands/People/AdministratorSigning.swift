@@ -227,12 +227,18 @@ enum SigningText {
       : [
         "changes of administrators are not signed: \(state.setChanges.joined(separator: "; "))"
           + SigningState.words(since: state.setUnsignedSince, at: now)
+          + SigningState.words(failed: state.failed.isSetConcerned)
       ]
-    return administrators + state.lists.compactMap { unsigned($0, at: now) }
+    return administrators + state.lists.compactMap { unsigned($0, in: state, at: now) }
   }
 
-  static func unsigned(_ list: SigningState.List, at now: UnixTime) -> String? {
+  /// A line about the list's unsigned changes; nil if there are none.
+  static func unsigned(_ list: SigningState.List, in state: SigningState, at now: UnixTime) -> String? {
     guard !list.isSigned else { return nil }
+    return reason(list, at: now) + SigningState.words(failed: state.failed.applications.contains(list.application))
+  }
+
+  private static func reason(_ list: SigningState.List, at now: UnixTime) -> String {
     let name = DisplayText.sanitized(list.name)
     if list.head == nil { return "\(name): no list of users was signed yet" }
     if list.isOfOtherEpoch { return "\(name): the list of users was not signed since the database was put back" }

@@ -114,6 +114,11 @@ extension CommandProblem {
         hint: "reload its page, or update the app: older ones do not show documents", exitCode: EX_PROTOCOL)
     case .outdated:
       self.init(message: "something newer was signed meanwhile", hint: "try again", exitCode: EX_TEMPFAIL)
+    case .failed:
+      self.init(
+        message: "the service failed several times to have it signed",
+        hint: "its log says why; mend that, and try again",
+        exitCode: EX_SOFTWARE)
     case .changing:
       self.init(
         message: "the list changed each time that the service read it", hint: "try again once these changes are over",

@@ -113,7 +113,7 @@ struct UserList: AsyncParsableCommand {
           separator: "  ")
       })
     for list in state.lists where list.name == options.application || list.application == options.application {
-      if let line = SigningText.unsigned(list, at: now) { Notice.tell(line) }
+      if let line = SigningText.unsigned(list, in: state, at: now) { Notice.tell(line) }
     }
   }
 }

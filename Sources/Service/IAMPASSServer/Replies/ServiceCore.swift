@@ -10,6 +10,7 @@ struct ServiceCore: Sendable {
   let marks: MarkRenewals
   let repeatedStarts = RepeatedStarts()
   let signing = SigningMemory()
+  let orderFailures = OrderFailures()
   let pushKey = KnownPushKey()
   let failures = FailureLimits()
   /// Counts requests with unknown ids.

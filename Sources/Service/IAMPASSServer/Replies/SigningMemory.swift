@@ -7,17 +7,21 @@ final class SigningMemory: Sendable {
   private static let lifetime: Int64 = 60
 
   private struct Found {
-    let state: SigningState
+    var state: SigningState
     let auditID: Int64
     let at: UnixTime
 
     /// - Parameter last: what was found last, which stays if nothing has changed since.
     init(_ last: Found?, _ storage: any ServiceStorage, at now: UnixTime) async throws {
-      if let last, (last.at..<last.at.advanced(seconds: SigningMemory.lifetime)).contains(now),
-        try await !storage.seeSigning({ try $0.hasSigningNews(afterAudit: last.auditID) })
-      {
-        self = last
-        return
+      if let last, (last.at..<last.at.advanced(seconds: SigningMemory.lifetime)).contains(now) {
+        let (hasNews, failed) = try await storage.seeSigning {
+          (try $0.hasSigningNews(afterAudit: last.auditID), FailedSignatures(try $0.orderOutcomes()))
+        }
+        if !hasNews {
+          self = last
+          state.failed = failed
+          return
+        }
       }
       let seen = try await storage.seeSigning { (try SigningWork(rows: $0).state(), try $0.lastAuditID()) }
       state = seen.0

@@ -48,5 +48,7 @@ public enum DocumentOutcome: String, Sendable, CaseIterable {
   case outdated
   /// The users or their phones have changed each time while the list was read.
   case changing
+  /// The service failed too often one time after the other, as with a damaged database. Its log says why.
+  case failed
   case withdrawn
 }

@@ -53,6 +53,8 @@ protocol SigningRows: SigningNews {
   func order(ofSession session: String) throws -> StoredOrder?
   /// Those that have not ended, the oldest first.
   func openOrders() throws -> [StoredOrder]
+  /// What became of each order that is kept, the oldest first. Without an application: of a set of administrators.
+  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)]
   /// Stores what can change: document, session, times and outcome.
   func change(_ order: StoredOrder) throws
   func forgetOrders(endedBefore time: UnixTime) throws

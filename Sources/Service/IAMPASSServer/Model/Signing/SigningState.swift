@@ -34,6 +34,8 @@ public struct SigningState: Sendable, Equatable {
   public let lists: [List]
   /// As a list's, for administrators.
   public let setUnsignedSince: UnixTime?
+  /// What the service failed to have signed.
+  public internal(set) var failed = FailedSignatures()
 
   init(set: AdministratorSet?, setChanges: [String], lists: [List], setUnsignedSince: UnixTime? = nil) {
     self.set = set
@@ -53,8 +55,36 @@ public struct SigningState: Sendable, Equatable {
     since.map { "; the first is \(ElapsedTime.words(seconds: now.milliseconds(since: $0) / 1_000)) old" } ?? ""
   }
 
+  /// What the console says if ``failed`` has it.
+  static let failureText = "The service failed several times to have it signed. Its log says why."
+
+  /// As ``words(since:at:)``, after the age; empty if it has not failed.
+  public static func words(failed: Bool) -> String {
+    failed ? "; the service failed several times to have it signed, and its log says why" : ""
+  }
+
   /// Whether everything is signed, or nothing is to be.
   public var isSigned: Bool { setChanges.isEmpty && lists.allSatisfy(\.isSigned) }
+}
+
+/// What was ordered to be signed and ended in failures, and was not ordered again since.
+public struct FailedSignatures: Sendable, Equatable {
+  /// Applications' ids.
+  public internal(set) var applications: Set<String> = []
+  public internal(set) var isSetConcerned = false
+
+  init() {}
+
+  /// - Parameter orders: the oldest first; without an application: of the set of administrators.
+  init(_ orders: [(application: String?, outcome: DocumentOutcome?)]) {
+    for (application, outcome) in orders {
+      switch application {
+      case nil: isSetConcerned = outcome == .failed
+      case let id? where outcome == .failed: applications.insert(id)
+      case let id?: applications.remove(id)
+      }
+    }
+  }
 }
 
 /// What differs for one user.

@@ -174,9 +174,11 @@ struct SigningWork {
           of: application, last, hasChanges: !changes.isEmpty, counts: counts, under: stored))
     }
     let setChanges = Self.changes(from: set, to: try keys(after: set, .keep))
-    return SigningState(
+    var state = SigningState(
       set: set, setChanges: setChanges, lists: lists,
       setUnsignedSince: setChanges.isEmpty
         ? nil : try rows.firstAdministratorChange(after: stored.madeAt) ?? stored.madeAt)
+    state.failed = FailedSignatures(try rows.orderOutcomes())
+    return state
   }
 }

@@ -12,12 +12,13 @@ extension Console {
     var lines: [HTML] = []
     if !state.setChanges.isEmpty {
       let path = base + "/administrators#signing"
-      let words = count(state.setChanges.count, since: state.setUnsignedSince)
-      lines.append("<li><a href=\"\(path)\">Administrators</a>: \(words)</li>")
+      let text = count(state.setChanges.count, since: state.setUnsignedSince) + failure(state.failed.isSetConcerned)
+      lines.append("<li><a href=\"\(path)\">Administrators</a>: \(text)</li>")
     }
     for list in state.lists where !list.isSigned {
       let path = base + "/application/\(list.application)#signing"
-      lines.append("<li><a href=\"\(path)\">\(list.name)</a>: \(words(list))</li>")
+      let text = words(list) + failure(state.failed.applications.contains(list.application))
+      lines.append("<li><a href=\"\(path)\">\(list.name)</a>: \(text)</li>")
     }
     return """
       <section aria-labelledby="signing">
@@ -30,9 +31,8 @@ extension Console {
 
   /// A part of one application's page.
   func signingSection(of application: String, _ visitor: Visitor) async throws -> HTML {
-    guard let list = try await core.signingState().lists.first(where: { $0.application == application }) else {
-      return .nothing
-    }
+    let state = try await core.signingState()
+    guard let list = state.lists.first(where: { $0.application == application }) else { return .nothing }
     let signed: HTML =
       list.head.map { head -> HTML in
         "<p>Version \(head.epoch).\(head.number), signed by \(list.signer) \(dated(list.signedAt).html(orElse: "")).</p>"
@@ -41,7 +41,7 @@ extension Console {
       list.isSigned
       ? "<p>Everything is signed.</p>"
       : """
-      <p class="problem">\(words(list))</p>
+      <p class="problem">\(words(list))\(failure(state.failed.applications.contains(application)))</p>
       \(listed(list.changes.map(\.text)))
       \(button("/application/\(application)/sign", visitor))
       """
@@ -76,11 +76,12 @@ extension Console {
         table.add(["\(name)", "on paper", "\(PhoneKeys(publicKey: key.text, credential: nil).words)"])
       }
     }
+    let words = count(state.setChanges.count, since: state.setUnsignedSince) + failure(state.failed.isSetConcerned)
     let changes: HTML =
       state.setChanges.isEmpty
       ? .nothing
       : """
-      <p class="problem">\(count(state.setChanges.count, since: state.setUnsignedSince))</p>
+      <p class="problem">\(words)</p>
       \(listed(state.setChanges))
       \(button("/administrators/sign", visitor))
       """
@@ -97,6 +98,9 @@ extension Console {
   private func count(_ number: Int, since: UnixTime?) -> String {
     "\(number) \(number == 1 ? "change is" : "changes are") not signed yet\(SigningState.words(since: since, at: now))."
   }
+
+  /// A sentence after others; empty if it has not failed.
+  private func failure(_ hasFailed: Bool) -> String { hasFailed ? " " + SigningState.failureText : "" }
 
   private func words(_ list: SigningState.List) -> String {
     if list.head == nil { return "No list was signed yet." }
@@ -157,6 +161,7 @@ extension DocumentOutcome {
     case .notAnswered, .withdrawn: "Your phone did not answer in time."
     case .notProven: "What your phone sent is not taken for a signature. Reload its page, or update the app."
     case .outdated: "Something newer was signed meanwhile."
+    case .failed: SigningState.failureText
     case .changing: "The list changes all the time. Have it signed once that is over."
     }
   }

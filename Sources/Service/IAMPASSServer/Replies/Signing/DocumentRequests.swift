@@ -13,31 +13,49 @@ struct DocumentRequests: Sendable {
 
   private var storage: any ServiceStorage { core.storage }
 
-  /// Goes on with every order that has not ended. One that fails is tried again later, and keeps no other waiting.
+  /// Goes on with every order that has not ended. One that fails is tried again after a pause, and keeps no other waiting.
   ///
   /// - Throws: the first failure, after all orders.
   func attend() async throws {
+    let orders = try await storage.openOrders()
+    core.orderFailures.keep(orders.map(\.id))
     var failure: (any Error)?
-    for order in try await storage.openOrders() {
-      do { try await attend(to: order) } catch {
-        failure = failure ?? error
-        try? await endIfOld(order)
-      }
+    for order in orders where core.orderFailures.isDue(order.id, at: core.clock()) {
+      do { try await tryToAttend(to: order) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
   }
 
-  /// One that cannot be read would fail for ever.
-  private func endIfOld(_ order: StoredOrder) async throws {
+  /// Goes on with an order, and ends it if it has failed too often.
+  private func tryToAttend(to order: StoredOrder) async throws {
+    do { try await attend(to: order) } catch {
+      // The service stops, or the client has gone: the order itself has not failed.
+      if !(error is CancellationError) { await noteFailure(of: order, error) }
+      throw error
+    }
+    core.orderFailures.forget(order.id)
+  }
+
+  /// If the order cannot be ended either, that is tried after the next pause.
+  private func noteFailure(of order: StoredOrder, _ error: any Error) async {
     let now = core.clock()
-    guard now >= order.orderedAt.advanced(seconds: StoredOrder.lifetime) else { return }
-    try await storage.endOrder(order.id, .notAsked, at: now)
+    guard core.orderFailures.note(order.id, at: now) >= OrderFailures.greatestCount else { return }
+    do { try await storage.endOrder(order.id, .failed, at: now) } catch { return core.tell(storageFailure: error) }
+    core.logger.error(
+      "an administrator's signature was given up after failures",
+      metadata: [
+        "administrator": "\(order.order.administrator)", "document": "\(order.kind)",
+        "failures": "\(OrderFailures.greatestCount)", "error": "\(DisplayText.sanitized("\(error)"))",
+        "hint": "\(storage.trouble(behind: error).hint); then have it signed again",
+      ])
+    guard let session = order.session else { return }
+    do { _ = try await sessions.logOut(session) } catch { core.tell(storageFailure: error) }
   }
 
   /// Goes on with the order of this request.
   func attend(toSession session: String) async throws {
     guard let order = try await storage.order(ofSession: session), order.outcome == nil else { return }
-    try await attend(to: order)
+    try await tryToAttend(to: order)
   }
 
   /// Orders a signature and asks the phone at once.
@@ -45,7 +63,9 @@ struct DocumentRequests: Sendable {
   /// - Returns: how far that came.
   func ask(for order: DocumentOrder) async throws -> DocumentProgress {
     let id = try await storage.order(order, at: core.clock())
-    if let stored = try await storage.openOrders().first(where: { $0.id == id }) { try await attend(to: stored) }
+    if let stored = try await storage.openOrders().first(where: { $0.id == id }) {
+      try await tryToAttend(to: stored)
+    }
     return try await storage.progress(of: id) ?? .ended(.withdrawn)
   }
 

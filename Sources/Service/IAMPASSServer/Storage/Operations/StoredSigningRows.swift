@@ -225,6 +225,13 @@ extension StoredSigningRows {
       .map(StoredOrder.init(row:))
   }
 
+  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)] {
+    try db.all("SELECT application, outcome FROM document_order ORDER BY ordered_at, id").map { row in
+      let (application, outcome): (String?, String?) = (try row.get("application"), try row.get("outcome"))
+      return (application, outcome.flatMap(DocumentOutcome.init(rawValue:)))
+    }
+  }
+
   func change(_ order: StoredOrder) throws {
     try db.execute(
       """
