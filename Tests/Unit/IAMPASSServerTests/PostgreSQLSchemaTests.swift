@@ -35,6 +35,7 @@ import Testing
     "list counts": "d1bd5818d2cd585f",
     "mark stamps": "3e4a86bc09d3ec07",
     "sealed clients": "46e875e02263997c",
+    "signed members": "a8584fc3b6f24f56",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

@@ -61,6 +61,7 @@ import Testing
     "list counts": "211a374fcc2cee3d",
     "mark stamps": "e759ba52ec3296e1",
     "sealed clients": "24b425754b27559d",
+    "signed members": "aee07ebb993beb10",
   ]
 
   /// The beginning of SHA-256 over each migration's SQL, which also says what happens to the rows.
@@ -117,6 +118,7 @@ import Testing
     "list counts": "184d2790ebcb51dc",
     "mark stamps": "2431c4ecc4bfb196",
     "sealed clients": "e0ee77fdd7b43514",
+    "signed members": "37840495f46ffc38",
   ]
 
   @Test func theTextOfReleasedMigrationsIsWhatItWas() {

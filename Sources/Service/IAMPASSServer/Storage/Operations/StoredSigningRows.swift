@@ -132,12 +132,25 @@ extension StoredSigningRows {
   func lines(
     of application: String, at serial: Int64, group: String, after name: String, limit: Int64
   ) throws -> [SignedLine] {
-    let sql: StaticString = """
-      SELECT name, groups, line FROM signed_line WHERE application = $1 AND name > $3 AND first_serial <= $2
-        AND (last_serial IS NULL OR last_serial > $2) AND strpos(groups, $5) > 0 ORDER BY name LIMIT $4
-      """
-    let marked = group.isEmpty ? " " : " \(group) "
-    return try db.all(sql, application, serial, name, limit, marked).map(SignedLine.init(row:))
+    let rows =
+      if group.isEmpty {
+        try db.all(
+          """
+          SELECT name, groups, line FROM signed_line WHERE application = $1 AND name > $3 AND first_serial <= $2
+            AND (last_serial IS NULL OR last_serial > $2) ORDER BY name LIMIT $4
+          """, application, serial, name, limit)
+      } else {
+        try db.all(
+          """
+          SELECT signed_line.name AS name, signed_line.groups AS groups, signed_line.line AS line
+          FROM signed_member JOIN signed_line ON signed_line.application = signed_member.application
+            AND signed_line.name = signed_member.name AND signed_line.first_serial = signed_member.first_serial
+          WHERE signed_member.application = $1 AND signed_member.group_name = $5 AND signed_member.name > $3
+            AND signed_member.first_serial <= $2 AND (signed_line.last_serial IS NULL OR signed_line.last_serial > $2)
+          ORDER BY signed_member.name LIMIT $4
+          """, application, serial, name, limit, group)
+      }
+    return try rows.map(SignedLine.init(row:))
   }
 
   func changes(

@@ -56,6 +56,7 @@ enum Schema {
     .listCounts,
     .sealedClients,
     .markStamps,
+    .signedMembers,
   ]
 
   static var migrator: DatabaseMigrator {
