@@ -230,7 +230,7 @@ import Testing
     for kind in Forgettable.allCases {
       let days: Int64 =
         switch kind {
-        case .answers, .cutOffPhones, .revokedCredentials: 400 - 62
+        case .answers, .cutOffPhones, .revokedCredentials, .joinings: 400 - 62
         case .auditEntries: 400 - 3_650
         default: 0
         }

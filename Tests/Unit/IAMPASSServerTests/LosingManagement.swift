@@ -98,6 +98,18 @@ extension LosingStorage {
   func join(_ ask: ReceivedJoinRequest, at now: UnixTime) async throws -> JoinVerdict {
     try await call { try await $0.join(ask, at: now) }
   }
+
+  func joinCodes(after id: String) async throws -> JoinCodePage {
+    try await call { try await $0.joinCodes(after: id) }
+  }
+
+  func waitingJoins(after id: String) async throws -> JoiningPage {
+    try await call { try await $0.waitingJoins(after: id) }
+  }
+
+  func joinCode(_ id: String, after joining: String) async throws -> JoinCodeOverview? {
+    try await call { try await $0.joinCode(id, after: joining) }
+  }
 }
 
 // ManagementStore.

@@ -34,6 +34,7 @@ import Testing
     "news of phones": "31b4eab025ec6b6f",
     "list counts": "d1bd5818d2cd585f",
     "mark stamps": "3e4a86bc09d3ec07",
+    "join pages": "726f763781407afe",
     "sealed clients": "46e875e02263997c",
     "signed members": "a8584fc3b6f24f56",
   ]

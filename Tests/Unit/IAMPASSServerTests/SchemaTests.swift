@@ -60,6 +60,7 @@ import Testing
     "synced passkeys": "52c9f7d5cd5f5b19",
     "list counts": "211a374fcc2cee3d",
     "mark stamps": "e759ba52ec3296e1",
+    "join pages": "e90917b6f3ac7672",
     "sealed clients": "24b425754b27559d",
     "signed members": "aee07ebb993beb10",
   ]
@@ -117,6 +118,7 @@ import Testing
     "synced passkeys": "da2945e77b4d68c8",
     "list counts": "184d2790ebcb51dc",
     "mark stamps": "2431c4ecc4bfb196",
+    "join pages": "3606ff74ee57b41c",
     "sealed clients": "e0ee77fdd7b43514",
     "signed members": "37840495f46ffc38",
   ]

@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import IAMPASSProtocol
 import LocalPostgreSQL
 import PostgreSQLLink
 import Testing
@@ -11,7 +12,7 @@ import Testing
   /// By their names on PostgreSQL, and on SQLite.
   private static let growing: Set<String> = [
     "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
-    "listed_user", "signed_line", "signed_member", "group_member", "user_group", "host_credential",
+    "listed_user", "signed_line", "signed_member", "group_member", "user_group", "host_credential", "joining", "join_code",
   ]
 
   /// What reads all users of a list, and may: a part of the statement, and why.
@@ -29,6 +30,8 @@ import Testing
     "DELETE FROM application": "once in an application's life, with all of its sessions",
     "(SELECT count(*) FROM app_user) AS users": "the metrics' counts: each by an index, asked for by a monitor alone",
     "count(*) AS count FROM audit": "the console's counts of its last days: they read each entry of those days alone",
+    "SELECT * FROM joining ORDER BY asked_at": "a command that lists all of them",
+    "JOIN application ON application.id = join_code.application ORDER BY": "the same command's codes",
     "FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET": "by its index, and as many as are usually kept at most",
   ]
 

@@ -55,12 +55,19 @@ public struct StoredJoinCode: Sendable, Equatable {
   public let revokedAt: UnixTime?
   /// The number of the set of administrators in force when the code was made; nil if there was none.
   public var setNumber: Int64? = nil
+  /// How many computers have asked by it. One that was refused counts, and one that was forgotten since.
+  public var used: Int64 = 0
+
+  /// Whether no more computers can ask by it.
+  ///
+  /// - Parameter now: service time, as the stored dates.
+  func isOver(at now: UnixTime) -> Bool { revokedAt != nil || now >= expiresAt || used >= uses }
 
   func dated(by clock: StorageClock) -> StoredJoinCode {
     StoredJoinCode(
       id: id, application: application, uses: uses, group: group, isUnattended: isUnattended,
       createdAt: clock.unixTime(of: createdAt), expiresAt: clock.unixTime(of: expiresAt),
-      revokedAt: revokedAt.map(clock.unixTime), setNumber: setNumber)
+      revokedAt: revokedAt.map(clock.unixTime), setNumber: setNumber, used: used)
   }
 
   /// What the code has besides the certificate; nil if it has nothing.
@@ -104,6 +111,52 @@ public struct ListedJoinCode: Sendable {
   public let isOver: Bool
   /// The computers, oldest first.
   public let joinings: [Joining]
+}
+
+/// A page of join codes, the newest first.
+struct JoinCodePage: Sendable {
+  /// The most codes on a page.
+  static let length = 50
+  /// The most names of computers beside a code. The code's own page has all.
+  static let shownNames = 5
+
+  struct Listed: Sendable {
+    let code: StoredJoinCode
+    /// The application's name.
+    let application: String
+    /// Whether no more computers can join with the code.
+    let isOver: Bool
+    /// The names of the computers that joined by it first: one more than ``shownNames`` if there are more.
+    let joined: [String]
+  }
+
+  let codes: [Listed]
+  /// The list continues after the code with this id; nil if there are no more.
+  let further: String?
+}
+
+/// A page of computers that asked by a code, or that wait, the one that asked first at its top.
+struct JoiningPage: Sendable {
+  /// The most computers on a page.
+  static let length = 50
+
+  struct Listed: Sendable {
+    let joining: Joining
+    /// The application's name.
+    let application: String
+  }
+
+  let computers: [Listed]
+  /// The list continues after the computer with this id; nil if there are no more.
+  let further: String?
+}
+
+/// A join code with a page of the computers that asked by it.
+struct JoinCodeOverview: Sendable {
+  let code: StoredJoinCode
+  /// The application's name.
+  let application: String
+  let page: JoiningPage
 }
 
 public enum JoinDecision: Sendable, Equatable {

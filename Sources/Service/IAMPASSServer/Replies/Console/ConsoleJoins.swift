@@ -3,30 +3,32 @@ import IAMPASSProtocol
 // Computers that ask to join, and the codes by which they do.
 
 extension Console {
-  /// The most codes on the page. A command lists older ones.
-  private static let shownCodes = 100
-  /// The most names of computers beside a code. The code's own page has all.
-  private static let shownNames = 5
-  private static let joiningsLength = 50
-
   func joinsPage(_ visitor: Visitor, status: Int = 409, problem: String? = nil) async throws -> ServiceReply {
-    let codes = try await storage.joinCodes()
+    let waiting = try await storage.waitingJoins(after: query("waiting"))
+    let codes = try await storage.joinCodes(after: query("codes"))
     let computers = try await computersSection(visitor)
     let making = try await makingSection(visitor)
     let content: HTML = """
       \(computers)
       <section aria-labelledby="waiting">
       <h2 id="waiting">Waiting for approval</h2>
-      \(waitingTable(codes, visitor))
+      \(waitingTable(waiting, visitor))
+      \(furtherOnJoins("waiting", waiting.further, "More computers that wait"))
       </section>
       <section aria-labelledby="codes">
       <h2 id="codes">Join codes</h2>
-      \(codeTable(codes.prefix(Self.shownCodes), visitor))
-      \(codes.count > Self.shownCodes ? "<p class=\"soft\">The newest \(Self.shownCodes). <code>iampass-server join-code list</code> lists all.</p>" : .nothing)
+      \(codeTable(codes.codes, visitor))
+      \(furtherOnJoins("codes", codes.further, "Older codes"))
       \(making)
       </section>
       """
     return show("Computers", content, visitor: visitor, status: problem == nil ? 200 : status, problem: problem)
+  }
+
+  /// The link to a list's next page; nothing after its last one. The other lists of the page begin at their tops there.
+  private func furtherOnJoins(_ list: String, _ place: String?, _ words: String) -> HTML {
+    guard let place else { return .nothing }
+    return "<p><a href=\"\(next("/joins", keeping: [], [(list, place)]))\">\(words)</a></p>"
   }
 
   private func makingSection(_ visitor: Visitor) async throws -> HTML {
@@ -104,25 +106,23 @@ extension Console {
     return show("New join code", content, visitor: visitor)
   }
 
-  /// Who asked by one code.
+  /// Who asked by one code, in pages.
   func joinCodePage(_ id: String, _ visitor: Visitor) async throws -> ServiceReply {
-    guard let code = try await storage.joinCodes().first(where: { $0.code.id == id }) else {
-      return refusal(.unknownJoinCode)
-    }
-    let start = call.target.value("from").flatMap { Int($0) }.map { max(0, $0) } ?? 0
-    let page = code.joinings.dropFirst(start).prefix(Self.joiningsLength)
+    guard let found = try await storage.joinCode(id, after: query("after")) else { return refusal(.unknownJoinCode) }
     var table = ConsoleTable(["Computer", "Came to", "Its digits", "From", "Asked"])
-    for one in page {
+    for one in found.page.computers.map(\.joining) {
       table.add(["\(one.name)", "\(one.state.rawValue)", "\(one.mark)", "\(one.address)", one.askedAt.html])
     }
-    let next = start + Self.joiningsLength
     let more: HTML =
-      next < code.joinings.count ? "<p><a href=\"\(base)/joins/\(id)?from=\(next)\">More computers</a></p>" : .nothing
-    let group: HTML = code.code.group.isEmpty ? .nothing : ", group \(code.code.group)"
+      found.page.further.map { place -> HTML in
+        "<p><a href=\"\(next("/joins/\(id)", keeping: [], [("after", place)]))\">More computers</a></p>"
+      } ?? .nothing
+    let code = found.code
+    let group: HTML = code.group.isEmpty ? .nothing : ", group \(code.group)"
     let content: HTML = """
-      <p class="soft">For \(code.application)\(group); made \(code.code.createdAt.html), expires \(code.code.expiresAt.html)\(code.code.isUnattended ? "; unattended" : "").</p>
+      <p class="soft">For \(found.application)\(group); made \(code.createdAt.html), expires \(code.expiresAt.html)\(code.isUnattended ? "; unattended" : "").</p>
       <section aria-labelledby="title">
-      <p>\(code.joinings.count) of \(code.code.uses) computers have asked by it.</p>
+      <p>\(code.used) of \(code.uses) computers have asked by it.</p>
       \(table.html(none: "No computers."))
       \(more)
       </section>
@@ -131,26 +131,24 @@ extension Console {
     return show("Join code \(id)", content, visitor: visitor)
   }
 
-  private func waitingTable(_ codes: [ListedJoinCode], _ visitor: Visitor) -> HTML {
+  private func waitingTable(_ page: JoiningPage, _ visitor: Visitor) -> HTML {
     var table = ConsoleTable(["Computer", "Its digits", "For", "From", "Since", ""])
-    for code in codes {
-      for one in code.joinings where one.state == .waiting {
-        table.add([
-          "\(one.name)", "<strong>\(one.mark)</strong>", "\(code.application)", "\(one.address)", one.askedAt.html,
-          """
-          \(form("/joins/\(one.id)/approve", visitor, "<button>Approve \(one.name)</button>"))
-          \(form("/joins/\(one.id)/refuse", visitor, "<button class=\"quiet\">Refuse \(one.name)</button>"))
-          """,
-        ])
-      }
+    for listed in page.computers {
+      let one = listed.joining
+      table.add([
+        "\(one.name)", "<strong>\(one.mark)</strong>", "\(listed.application)", "\(one.address)", one.askedAt.html,
+        """
+        \(form("/joins/\(one.id)/approve", visitor, "<button>Approve \(one.name)</button>"))
+        \(form("/joins/\(one.id)/refuse", visitor, "<button class=\"quiet\">Refuse \(one.name)</button>"))
+        """,
+      ])
     }
     let compare: HTML =
       "<p class=\"soft\">Compare the digits with those at the computer: another computer may say the same name.</p>"
-    let isAny = codes.contains { $0.joinings.contains { $0.state == .waiting } }
-    return "\(table.html(none: "No computer waits."))\(isAny ? compare : .nothing)"
+    return "\(table.html(none: "No computer waits."))\(page.computers.isEmpty ? .nothing : compare)"
   }
 
-  private func codeTable(_ codes: ArraySlice<ListedJoinCode>, _ visitor: Visitor) -> HTML {
+  private func codeTable(_ codes: [JoinCodePage.Listed], _ visitor: Visitor) -> HTML {
     var table = ConsoleTable(["Code", "For", "Used", "Expires", "Computers", ""])
     for code in codes {
       let act: HTML =
@@ -160,14 +158,13 @@ extension Console {
           "Revoke", "/joins/\(code.code.id)/revoke", visitor,
           "No computer joins by it any more, and those that wait are refused. Computers that have joined stay.",
           button: "Revoke \(code.code.id)")
-      let joined = code.joinings.filter { $0.state == .joined }.map(\.name)
-      let further = joined.count - Self.shownNames
+      let names = code.joined.prefix(JoinCodePage.shownNames).joined(separator: ", ")
       let kind: HTML = code.code.isUnattended ? " <small>unattended</small>" : .nothing
       let group: HTML = code.code.group.isEmpty ? .nothing : " <small>group \(code.code.group)</small>"
       table.add([
         "<a href=\"\(base)/joins/\(code.code.id)\">\(code.code.id)</a>\(kind)", "\(code.application)\(group)",
-        "\(code.joinings.count) of \(code.code.uses)", code.code.expiresAt.html,
-        "\(joined.prefix(Self.shownNames).joined(separator: ", "))\(further > 0 ? " and \(further) more" : "")", act,
+        "\(code.code.used) of \(code.code.uses)", code.code.expiresAt.html,
+        "\(names)\(code.joined.count > JoinCodePage.shownNames ? " and more" : "")", act,
       ])
     }
     return table.html(none: "No codes yet.")

@@ -41,7 +41,7 @@ protocol HousekeepingStore: Sendable {
 enum Forgettable: CaseIterable, Sendable {
   case nonces, links, blocks, answers, endedSessions, auditEntries, codeUses, consoleVisits
   /// What no longer works, and would only be told so.
-  case cutOffPhones, revokedCredentials
+  case cutOffPhones, revokedCredentials, joinings
   /// An engine's own notes.
   case notes
 

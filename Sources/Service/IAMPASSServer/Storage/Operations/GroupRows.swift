@@ -20,7 +20,7 @@ extension UserGroup {
             AND computer_group = user_group.name AND revoked_at IS NULL AND is_openid = 0) AS computers,
           (SELECT count(*) FROM join_code WHERE join_code.application = user_group.application
             AND computer_group = user_group.name AND revoked_at IS NULL AND expires_at > $4
-            AND uses > (SELECT count(*) FROM joining WHERE joining.code = join_code.id)) AS codes
+            AND uses > used) AS codes
         FROM user_group WHERE application = $1 AND user_group.name > $2
           AND ($3::text = '' OR strpos(lower(user_group.name), lower($3::text)) > 0)
       ) AS one WHERE users > 0 OR computers > 0 OR codes > 0 ORDER BY name LIMIT $5
@@ -38,7 +38,7 @@ extension UserGroup {
           AND computer_group = user_group.name AND revoked_at IS NULL AND is_openid = 0) AS computers,
         (SELECT count(*) FROM join_code WHERE join_code.application = user_group.application
           AND computer_group = user_group.name AND revoked_at IS NULL AND expires_at > $3
-          AND uses > (SELECT count(*) FROM joining WHERE joining.code = join_code.id)) AS codes
+          AND uses > used) AS codes
       FROM user_group WHERE application = $1 AND user_group.name = $2
       """, application, name, now.milliseconds
     ).map(UserGroup.init(row:))

@@ -30,6 +30,7 @@ extension StorageTransaction {
       case .consoleVisits: try ConsoleAccess.prune(at: now, in: self)
       case .cutOffPhones: try Phone.prune(at: now, in: self)
       case .revokedCredentials: try HostCredential.prune(at: now, in: self)
+      case .joinings: try Joining.prune(at: now, in: self)
       case .nonces, .notes: 0
       }
     return count >= Forgettable.portion

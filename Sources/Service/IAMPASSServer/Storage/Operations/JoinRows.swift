@@ -7,16 +7,12 @@ extension StoredJoinCode {
       group: row.get("computer_group"), isUnattended: row.get("is_unattended"),
       createdAt: UnixTime(milliseconds: row.get("created_at")),
       expiresAt: UnixTime(milliseconds: row.get("expires_at")), revokedAt: row.time("revoked_at"),
-      setNumber: row.get("set_number"))
+      setNumber: row.get("set_number"), used: row.get("used"))
   }
 
   /// No other server makes a code, or decides by one, until this transaction ends: uses and names are counted.
-  fileprivate static func lockAll(in db: some StorageTransaction) throws {
+  static func lockAll(in db: some StorageTransaction) throws {
     try db.lock("LOCK TABLE join_code IN SHARE ROW EXCLUSIVE MODE")
-  }
-
-  fileprivate func used(in db: some StorageTransaction) throws -> Int64 {
-    Int64(try db.all("SELECT id FROM joining WHERE code = $1", id).count)
   }
 }
 
@@ -110,7 +106,11 @@ extension StorageEngine {
     let credential = try RandomValue.identifier()
     return try await write { [seals] db in
       try StoredJoinCode.lockAll(in: db)
-      let rows = try db.all("SELECT * FROM joining WHERE state = 'waiting' AND (id = $1 OR name = $1)", id)
+      let rows = try db.all(
+        """
+        SELECT * FROM joining WHERE state = 'waiting' AND id = $1
+        UNION SELECT * FROM joining WHERE state = 'waiting' AND name = $1
+        """, id)
       guard let row = rows.first else { return .unknown }
       guard rows.count == 1 else { return .several }
       let joining = try Joining(row: row)
@@ -199,11 +199,11 @@ extension JoinFacts {
       let joining = try Joining(row: row)
       return Known(id: joining.id, state: joining.state, credential: own)
     }
-    // They cost more the more computers there are, and decide nothing about one that waits.
+    // They decide nothing about one that waits, which asks often.
     let codeOfNew = known == nil ? code : nil
     self.init(
       code: code, application: try code.flatMap { try Application.find($0.application, in: db)?.name } ?? "",
-      used: try codeOfNew?.used(in: db) ?? 0, known: known,
+      used: codeOfNew?.used ?? 0, known: known,
       isNameTaken: try codeOfNew.map {
         try HostCredential.isTaken(received.request.name, of: $0.application, in: db)
           || Joining.isNameWaiting(received.request.name, of: $0.application, at: now, in: db)
@@ -225,8 +225,7 @@ extension HostCredential {
 extension ListedJoinCode {
   init(_ code: StoredJoinCode, application: String, joinings: [Joining], at now: UnixTime, _ clock: StorageClock) {
     self.init(
-      code: code.dated(by: clock), application: application,
-      isOver: code.revokedAt != nil || now >= code.expiresAt || joinings.count >= code.uses,
+      code: code.dated(by: clock), application: application, isOver: code.isOver(at: now),
       joinings: joinings.map { $0.dated(by: clock) })
   }
 }

@@ -56,7 +56,7 @@ enum Schema {
     .listCounts,
     .sealedClients,
     .markStamps,
-    .signedMembers,
+    .signedMembers, .joinPages,
   ]
 
   static var migrator: DatabaseMigrator {
