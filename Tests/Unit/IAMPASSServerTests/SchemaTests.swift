@@ -61,6 +61,7 @@ import Testing
     "list counts": "211a374fcc2cee3d",
     "mark stamps": "e759ba52ec3296e1",
     "join pages": "e90917b6f3ac7672",
+    "computers' names": "7557ac17675b0e55",
     "sealed clients": "24b425754b27559d",
     "signed members": "aee07ebb993beb10",
   ]
@@ -119,6 +120,7 @@ import Testing
     "list counts": "184d2790ebcb51dc",
     "mark stamps": "2431c4ecc4bfb196",
     "join pages": "3606ff74ee57b41c",
+    "computers' names": "d0aaa5d4c9d1fd9c",
     "sealed clients": "e0ee77fdd7b43514",
     "signed members": "37840495f46ffc38",
   ]

@@ -94,6 +94,67 @@ import Testing
   /// The planner avoids reading whole tables wherever it can, although these are empty.
   @Test func postgreSQLReadsNoTableThatGrowsAsAWhole() async throws {
     let room = try await StorageFixture(.postgresql)
+    let connection = try Self.explaining(room)
+    var complaints: [String] = []
+    for statement in try Self.statements() {
+      for text in try Self.plan(of: statement, connection) {
+        if let scan = text.firstMatch(of: /Seq Scan on ([a-z_]+)/), Self.growing.contains(String(scan.1)) {
+          complaints.append("\(text): \(statement)")
+        }
+      }
+    }
+    #expect(complaints == [])
+  }
+
+  /// A name in any case is one of an index, and not of all computers of a company.
+  @Test func sqliteFindsAComputersNameByItsIndex() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let steps: [String] = try await database.read { db in
+      try Self.namesInAnyCase().flatMap { statement -> [String] in
+        let parameters = [Int?](repeating: nil, count: Self.parameterCount(of: statement))
+        return try Row.fetchAll(
+          db, sql: "EXPLAIN QUERY PLAN " + SQLiteDialect.translated(statement),
+          arguments: StatementArguments(parameters)
+        ).map { $0["detail"] as String? ?? "" }
+      }
+    }
+    let searches = steps.filter { $0.contains(#/(SCAN|SEARCH) (host_credential|joining)\b/#) }
+    #expect(searches.count == 3)
+    for search in searches { #expect(search.contains("<expr>=?"), "\(search)") }
+  }
+
+  /// The planner takes another index for tables that are empty.
+  @Test func postgreSQLFindsAComputersNameByItsIndex() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let code = try await room.storage.createJoinCode(
+      JoinOrder(application: "shop", secret: Secret("code"), uses: 1, days: 1, isUnattended: false), at: room.now)
+    let connection = try Self.explaining(room)
+    _ = try connection.run([
+      PostgreSQLCall(
+        """
+        INSERT INTO host_credential (id, application, name, host, secret, created_at)
+        SELECT 'one ' || n, $1, 'desk ' || n, 'host ' || n, 's', 1 FROM generate_series(1, 3000) AS n
+        """, .text(room.application.id)),
+      PostgreSQLCall(
+        """
+        INSERT INTO joining (id, code, name, mark, secret_digest, state, address, asked_at)
+        SELECT 'one ' || n, $1, 'desk ' || n, '1', 'd', 'waiting', 'a', n FROM generate_series(1, 3000) AS n
+        """, .text(code.id)),
+    ])
+    try connection.run(script: "ANALYZE host_credential; ANALYZE joining; ANALYZE join_code")
+    let lines = try Self.namesInAnyCase().flatMap { try Self.plan(of: $0, connection) }
+    #expect(lines.filter { $0.contains("Index Cond") && $0.contains("lower(") }.count == 3, "\(lines)")
+  }
+
+  private static func namesInAnyCase() throws -> [String] {
+    let statements = try allStatements().filter { $0.contains("COLLATE \"C\") = lower(") }
+    #expect(statements.count == 2)
+    return statements
+  }
+
+  /// A connection that explains statements: see ``plan(of:_:)``.
+  private static func explaining(_ room: StorageFixture) throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(
       to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
     try connection.run(
@@ -107,21 +168,15 @@ import Testing
           DEALLOCATE explained;
         END $$
         """)
-    var complaints: [String] = []
-    for statement in try Self.statements() {
-      let count = Self.parameterCount(of: statement)
-      let parameters = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
-      let lines = try connection.run([
-        PostgreSQLCall("SELECT plan($1, $2) AS line", .text(statement), .text(parameters))
-      ])[0]
-      for line in lines {
-        let text: String = try line.get("line")
-        if let scan = text.firstMatch(of: /Seq Scan on ([a-z_]+)/), Self.growing.contains(String(scan.1)) {
-          complaints.append("\(text): \(statement)")
-        }
-      }
-    }
-    #expect(complaints == [])
+    return connection
+  }
+
+  private static func plan(of statement: String, _ connection: PostgreSQLConnection) throws -> [String] {
+    let count = parameterCount(of: statement)
+    let parameters = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
+    return try connection.run([
+      PostgreSQLCall("SELECT plan($1, $2) AS line", .text(statement), .text(parameters))
+    ])[0].map { try $0.get("line") }
   }
 
   private static func parameterCount(of statement: String) -> Int {

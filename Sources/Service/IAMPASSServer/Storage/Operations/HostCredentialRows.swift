@@ -29,11 +29,13 @@ extension HostCredential {
 
   /// Whether a usable credential has this name, or shows it on phones as its host. Upper and lower case are equal.
   static func isTaken(_ name: String, of application: String, in db: some StorageTransaction) throws -> Bool {
-    // This compares ASCII, whatever the database's language: host names have no dotless i.
+    // This compares ASCII, whatever the database's language: host names have no dotless i. Each half has its index.
     try db.has(
       """
       SELECT id FROM host_credential WHERE application = $1 AND revoked_at IS NULL
-        AND (lower(name COLLATE "C") = lower($2 COLLATE "C") OR lower(host COLLATE "C") = lower($2 COLLATE "C"))
+        AND lower(name COLLATE "C") = lower($2 COLLATE "C")
+      UNION ALL SELECT id FROM host_credential WHERE application = $1 AND revoked_at IS NULL
+        AND lower(host COLLATE "C") = lower($2 COLLATE "C")
       """, application, name)
   }
 

@@ -56,7 +56,7 @@ enum Schema {
     .listCounts,
     .sealedClients,
     .markStamps,
-    .signedMembers, .joinPages,
+    .signedMembers, .joinPages, .computersNames,
   ]
 
   static var migrator: DatabaseMigrator {
