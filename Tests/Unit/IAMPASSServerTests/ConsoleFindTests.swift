@@ -30,7 +30,7 @@ import Testing
     #expect(try await found(AuditFilter(result: .denied, from: UnixTime(day: day + 1))).isEmpty)
     #expect(try await found(AuditFilter(result: .denied, until: UnixTime(day: day))).isEmpty)
     #expect(try await found(AuditFilter(result: .changes)).isEmpty)
-    let counts = try await storage.signInCounts(since: UnixTime(day: day))
+    let counts = try await storage.signInCounts(since: day)
     #expect(counts == [.init(day: day, result: .approved, count: 1), .init(day: day, result: .denied, count: 1)])
   }
 

@@ -52,8 +52,8 @@ extension LosingStorage {
     try await call { try await $0.auditEntries(matching: filter, before: id, limit: limit) }
   }
 
-  func signInCounts(since time: UnixTime) async throws -> [SignInCount] {
-    try await call { try await $0.signInCounts(since: time) }
+  func signInCounts(since day: Int64) async throws -> [SignInCount] {
+    try await call { try await $0.signInCounts(since: day) }
   }
 
   func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {

@@ -36,6 +36,7 @@ import Testing
     "mark stamps": "3e4a86bc09d3ec07",
     "join pages": "726f763781407afe",
     "computers' names": "884e3d7289daa253",
+    "sign-in counts": "fe6fd00909c87806",
     "sealed clients": "46e875e02263997c",
     "signed members": "a8584fc3b6f24f56",
   ]

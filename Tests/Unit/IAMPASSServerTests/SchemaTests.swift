@@ -62,6 +62,7 @@ import Testing
     "mark stamps": "e759ba52ec3296e1",
     "join pages": "e90917b6f3ac7672",
     "computers' names": "7557ac17675b0e55",
+    "sign-in counts": "8f360f571f7ed90a",
     "sealed clients": "24b425754b27559d",
     "signed members": "aee07ebb993beb10",
   ]
@@ -121,6 +122,7 @@ import Testing
     "mark stamps": "2431c4ecc4bfb196",
     "join pages": "3606ff74ee57b41c",
     "computers' names": "d0aaa5d4c9d1fd9c",
+    "sign-in counts": "2f54761134cb7989",
     "sealed clients": "e0ee77fdd7b43514",
     "signed members": "37840495f46ffc38",
   ]

@@ -11,7 +11,7 @@ extension Console {
 
   func overviewPage(_ visitor: Visitor) async throws -> ServiceReply {
     let today = storage.clock.wall().day
-    let counts = try await storage.signInCounts(since: UnixTime(day: today - ConsoleChart.length + 1))
+    let counts = try await storage.signInCounts(since: today - ConsoleChart.length + 1)
     let refusals = try await storage.auditEntries(
       matching: AuditFilter(result: .denied), before: nil, limit: Self.shownRefusals)
     let silent = try await storage.computers(

@@ -96,8 +96,8 @@ protocol ConsoleStore: AdministratorStore {
   /// - Parameter id: only entries before this one; nil: all.
   func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage
 
-  /// Counts of sign-ins since `time` (by the wall clock), by day and result.
-  func signInCounts(since time: UnixTime) async throws -> [SignInCount]
+  /// Counts of sign-ins by day and result, from `day` on: days since 1970, in UTC by the wall clock.
+  func signInCounts(since day: Int64) async throws -> [SignInCount]
 
   /// Usable credentials of computers, sorted by name, at most ``ComputerSearch/pageLength``.
   func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary]

@@ -40,11 +40,13 @@ extension AuditEntry {
   /// - Parameter now: service time. Entries are dated by the wall clock.
   /// - Returns: the number of deleted entries.
   static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
-    try db.change(
+    let end = now.advanced(seconds: -lifetime)
+    try SignInCount.prune(notedBefore: end, in: db)
+    return try db.change(
       """
       DELETE FROM audit WHERE id IN (SELECT id FROM audit WHERE noted_at < $1 ORDER BY noted_at LIMIT $2)
       RETURNING noted_at
-      """, now.advanced(seconds: -lifetime).milliseconds, Forgettable.portion
+      """, end.milliseconds, Forgettable.portion
     ).count
   }
 }

@@ -67,9 +67,8 @@ extension StorageEngine {
     return try await read { try AuditPage(filter, before: id, limit: limit, offset: offset, in: $0) }
   }
 
-  func signInCounts(since time: UnixTime) async throws -> [SignInCount] {
-    let noted = notedTime(before: time)
-    return try await read { try SignInCount.all(since: time, notedSince: noted, in: $0) }
+  func signInCounts(since day: Int64) async throws -> [SignInCount] {
+    try await read { try SignInCount.all(since: day, in: $0) }
   }
 
   func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {

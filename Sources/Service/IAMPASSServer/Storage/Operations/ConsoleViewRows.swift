@@ -168,21 +168,16 @@ extension ComputerSummary.Copy {
 }
 
 extension SignInCount {
-  /// - Parameter noted: a service time before which none of these was noted.
-  static func all(
-    since time: UnixTime, notedSince noted: UnixTime, in db: some StorageTransaction
-  ) throws -> [SignInCount] {
-    let place = try AuditEntry.last(notedBefore: noted, in: db) ?? 0
-    return try db.all(
-      """
-      SELECT at / 86400000 AS day, CASE WHEN event = 'ended' THEN 'not answered' ELSE event END AS result,
-        count(*) AS count FROM audit
-      WHERE id > $1 AND at >= $2 AND (event IN ('approved', 'denied') OR event = 'ended' AND reason = 'NOT_ANSWERED')
-      GROUP BY 1, 2 ORDER BY 1, 2
-      """, place, time.milliseconds
-    ).map { row in
-      guard let result = AuditFilter.Result(rawValue: try row.get("result")) else { throw DamagedRow(column: "event") }
+  /// - Parameter day: the first one, in days since 1970.
+  static func all(since day: Int64, in db: some StorageTransaction) throws -> [SignInCount] {
+    try db.all("SELECT day, result, count FROM sign_in_count WHERE day >= $1 ORDER BY day, result", day).map { row in
+      guard let result = AuditFilter.Result(rawValue: try row.get("result")) else { throw DamagedRow(column: "result") }
       return SignInCount(day: try row.get("day"), result: result, count: try row.get("count"))
     }
+  }
+
+  /// Deletes the counts of the days whose last sign-in was noted before this service time. They are few.
+  static func prune(notedBefore time: UnixTime, in db: some StorageTransaction) throws {
+    _ = try db.change("DELETE FROM sign_in_count WHERE noted_at < $1 RETURNING noted_at", time.milliseconds)
   }
 }

@@ -23,7 +23,7 @@ enum PostgreSQLSchema {
     .joinAsks, .hostReports, .offlineSessions, .namedLocums, .signedLists, .sessionIndices, .liftedBlocks,
     .toldNames,
     .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
-    .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames,
+    .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.

@@ -56,7 +56,7 @@ enum Schema {
     .listCounts,
     .sealedClients,
     .markStamps,
-    .signedMembers, .joinPages, .computersNames,
+    .signedMembers, .joinPages, .computersNames, .signInCounts,
   ]
 
   static var migrator: DatabaseMigrator {
