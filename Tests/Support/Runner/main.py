@@ -38,7 +38,7 @@ def lanes():
     """How many jobs of each lane at once. Suites mostly wait, so that more than two for each processor keep it at work; what
     keeps it at work by itself takes two places."""
     processors = len(os.sched_getaffinity(0))
-    return {"build": 1, "suite": 2 * processors + 1, "host": max(1, processors), "machine": 1, "light": 4, "again": 1}
+    return {"build": 2, "suite": 2 * processors + 1, "host": max(1, processors), "machine": 1, "light": 4, "again": 1}
 
 
 def choose(words, jobs):

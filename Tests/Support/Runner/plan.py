@@ -1,6 +1,6 @@
 """What is run: every suite, with what it needs, how long it may take, and beside what it can run.
 
-Five lanes. `build`: one compiler at a time, since one keeps every processor at work. `suite`: tests, which mostly wait,
+Five lanes. `build`: two compilers, since each has long stretches for one processor alone. `suite`: tests, which mostly wait,
 several at once; each has folders, ports and namespaces of its own. `host`: booted hosts, fewer, since each is a whole
 system. `machine`: a virtual machine, which takes a host's place too, and for which a processor works all the time. `light`:
 what hardly costs anything.
@@ -130,8 +130,9 @@ class Plan:
             if module == "test_strangers":
                 # It compiles, in the folder of the unit tests.
                 lane, needs = "build", ("build", "unit-build")
+            crowded = module in CROWDED or folder == "Browser" or lane == "build"
             self.system(f"{folder.lower()}/{module}", folder, module, seconds, lane, suite=folder.lower(), needs=needs,
-                        weight=2 if module in CROWDED or folder == "Browser" else 1)  # fmt: skip
+                        weight=2 if crowded else 1)  # fmt: skip
 
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
@@ -157,6 +158,7 @@ class Plan:
         return self.jobs
 
     def unit_tests(self):
+        # Beside the release's build, and then with what suites leave of the processors.
         self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build", gives_way=True)
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
@@ -236,11 +238,13 @@ class Plan:
         self.add("demo-acts", words, 300, "suite", needs=("build",), again=lambda names: words)
 
     def sanitizers_and_fuzzers(self):
-        self.add("sanitizers-build", [PACKAGING / "sanitize", "--build", "address"], WHOLE_RUN, "build", gives_way=True)
+        # Each with the compiler's lane for itself: what more tests wait for comes first.
+        self.add("sanitizers-build", [PACKAGING / "sanitize", "--build", "address"], WHOLE_RUN, "build", weight=2, gives_way=True)
         self.add("sanitizers", self.with_programs(PACKAGING / "sanitize", "address"), 1200, "suite",
                  needs=("sanitizers-build", "build"), read=read_lines)  # fmt: skip
         # In the folder of the unit tests, so after them.
-        self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], WHOLE_RUN, "build", needs=("unit-build",), gives_way=True)
+        self.add("fuzzers-build", [PACKAGING / "fuzz", "--build"], WHOLE_RUN, "build", needs=("unit-build",), weight=2,
+                 gives_way=True)  # fmt: skip
         words = ("--seconds", "60") if self.takes_its_time else ("--kept",)
         self.add("fuzzers", [PACKAGING / "fuzz", *words], 2400, "light", needs=("fuzzers-build",), read=read_lines,
                  gives_way=True)  # fmt: skip

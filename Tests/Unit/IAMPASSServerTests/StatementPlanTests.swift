@@ -12,7 +12,8 @@ import Testing
   /// By their names on PostgreSQL, and on SQLite.
   private static let growing: Set<String> = [
     "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
-    "listed_user", "signed_line", "signed_member", "group_member", "user_group", "host_credential", "joining", "join_code",
+    "listed_user", "signed_line", "signed_member", "group_member", "user_group", "host_credential", "joining",
+    "join_code",
   ]
 
   /// What reads all users of a list, and may: a part of the statement, and why.

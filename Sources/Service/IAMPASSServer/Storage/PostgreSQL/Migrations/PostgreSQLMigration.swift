@@ -3,8 +3,9 @@ import PostgreSQLLink
 
 /// One step from an older form of the PostgreSQL database to a newer one.
 ///
-/// The SQL is literal, and numbers only sort the files, as in ``Migration``. Earlier versions must still work after it, because several versions of the
-/// service may run on one database. If a migration removes something, `least` says which versions must stop.
+/// The SQL is literal, and numbers only sort the files, as in ``Migration``. Earlier versions must still work after it,
+/// because several versions of the service may run on one database. If a migration removes something, `least` says which
+/// versions must stop.
 struct PostgreSQLMigration: Sendable {
   /// Stored in the database, so that the migration runs once.
   let name: String
