@@ -76,7 +76,11 @@ extension LosingStorage {
     try await call { try await $0.userListPage(ask) }
   }
 
-  func userListVersions() async throws -> [String: Int64] { try await call { try await $0.userListVersions() } }
+  func userListVersions() async throws -> UserListVersions { try await call { try await $0.userListVersions() } }
+
+  func topics(inAuditAfter id: Int64, of applications: [String]) async throws -> Set<ChangeBoard.Topic> {
+    try await call { try await $0.topics(inAuditAfter: id, of: applications) }
+  }
 }
 
 // JoiningStore.

@@ -71,14 +71,15 @@ import Testing
     #expect(try await ask(query).status == 400)
   }
 
-  /// Removed users' sessions end. PostgreSQL tells of each of them.
+  /// Removed users' sessions end. Whoever waits for others is not woken.
   @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases)
-  func aChangedListWakesWhoeverWaitsForIt(_ engine: StorageEngine) async throws {
+  func aChangedListWakesWhoeverWaitsForItAlone(_ engine: StorageEngine) async throws {
     let fixture = try await Fixture(engine: engine)
     let service = fixture.service
     let following = Task { await service.followUserLists() }
     let list = service.core.board.watch(.userList(fixture.application.id))
-    let session = service.core.board.watch(.session("of another user"))
+    let others = [ChangeBoard.Topic.session("of another user"), .user(0), .userList("of another application"), .joins]
+      .map { service.core.board.watch($0) }
     var users = 0
     repeat {
       users += 1
@@ -87,6 +88,60 @@ import Testing
     } while await list.wake(milliseconds: 2_000) == .time
     following.cancel()
     await following.value
-    #expect(await session.wake(milliseconds: 0) == (engine == .sqlite ? .change : .time))
+    for other in others { #expect(await other.wake(milliseconds: 0) == .time) }
+  }
+
+  /// A command does this on the database of one server, which is not told of it.
+  @Test(.timeLimit(.wholeRun)) func whoWaitsForARemovedUsersSessionIsWoken() async throws {
+    let (service, board, storage) = (fixture.service, fixture.service.board, fixture.service.core.storage)
+    try await add("bob")
+    guard case .listed(_, let token)? = try UserListReply(parsing: try await ask().body).changes.first else {
+      throw Fixture.NotStarted()
+    }
+    _ = try await TestPhone.registered(in: fixture, user: token.exposedValue)
+    let name = try #require(try await fixture.started(token.exposedValue).name)
+    let user = try #require(try await storage.session(name)?.user)
+    let following = Task { await service.followUserLists() }
+    // The first look only finds what there is.
+    let list = board.watch(.userList(fixture.application.id))
+    var users = 0
+    repeat {
+      users += 1
+      _ = try await storage.listUser(UserListOrder(application: "shop", name: "user\(users)", groups: nil))
+    } while await list.wake(milliseconds: 2_000) == .time
+    let watches = [board.watch(.session(name)), board.watch(.user(user))]
+    let other = board.watch(.session("of another user"))
+    try await storage.removeListedUser("bob", of: "shop", at: fixture.clock.now)
+    for watch in watches { #expect(await watch.wake(milliseconds: 60_000) == .change) }
+    following.cancel()
+    await following.value
+    #expect(await other.wake(milliseconds: 0) == .time)
+  }
+
+  @Test(arguments: StorageEngine.allCases) func theAuditNamesWhoIsConcerned(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    _ = try await room.storage.listUser(UserListOrder(application: "shop", name: "bob", groups: nil))
+    let phone = try await room.phone(of: "alice")
+    let session = try await room.approved(by: phone, for: "alice")
+    let last = try #require(try await room.storage.userListVersions().lastAuditID)
+    #expect(try await room.storage.topics(inAuditAfter: last, of: [room.application.id]).isEmpty)
+    let user = try #require(session.user)
+    _ = try await room.storage.deleteUsers(["alice"], of: room.application.id, at: room.now)
+    let topics = try await room.storage.topics(inAuditAfter: last, of: [room.application.id])
+    #expect(topics == [.session(session.id), .user(user)])
+    #expect(try await room.storage.topics(inAuditAfter: last, of: ["of another application"]).isEmpty)
+  }
+
+  @Test(arguments: [true, false]) func aSignatureWakesWhoeverWaitsForAListAlone(_ isSet: Bool) async throws {
+    let office = try await SigningFixture()
+    try await office.list("bob")
+    if isSet { _ = try await TestPhone.administrator(in: office.fixture, "bo", .admin) }
+    let board = office.fixture.service.board
+    let (list, another) = (board.watch(.userList(office.application)), board.watch(.userList("of another application")))
+    let session = board.watch(.session("of another user"))
+    #expect(try await office.sign(isSet ? DocumentOrder.Subject.administrators(.keep) : nil) == .signed)
+    #expect(await list.wake(milliseconds: 0) == .change)
+    #expect(await another.wake(milliseconds: 0) == (isSet ? .change : .time))
+    #expect(await session.wake(milliseconds: 0) == .time)
   }
 }

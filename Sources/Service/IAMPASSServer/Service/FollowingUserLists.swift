@@ -3,18 +3,14 @@ extension SignInService {
   /// list.
   private static let listInterval = 500
 
-  /// Wakes requests that wait for a list of users if it changes, until the task is cancelled. Removed users' sessions
-  /// end: storage with a ``ServiceStorage/changeListener`` tells of each of them, otherwise all requests that wait look
-  /// again. It also stores computers' reports.
+  /// Wakes requests that wait for a list of users if it changes, and those that wait for sessions and phones of its removed
+  /// users, until the task is cancelled. It also stores computers' reports.
   public func followUserLists() async {
-    var known: [String: Int64]?
+    var known: UserListVersions?
     while !Task.isCancelled {
       do {
         let versions = try await core.storage.userListVersions()
-        for (application, version) in versions where known.map({ $0[application] != version }) ?? false {
-          core.board.changed(.userList(application))
-          if core.storage.changeListener == nil { core.board.changedAll() }
-        }
+        if let known { try await wake(since: known, versions) }
         known = versions
         try await core.reports.store(in: core.storage)
         try await AuditActor.$current.withValue(.service) { try await documents.attend() }
@@ -24,5 +20,13 @@ extension SignInService {
       }
       try? await Task.sleep(for: .milliseconds(Self.listInterval))
     }
+  }
+
+  private func wake(since known: UserListVersions, _ versions: UserListVersions) async throws {
+    let changed = versions.changed(since: known)
+    for application in changed { core.board.changed(.userList(application)) }
+    // A command may have ended the sessions of removed users. A database with a listener tells of each of them itself.
+    guard !changed.isEmpty, core.storage.changeListener == nil, let last = known.lastAuditID else { return }
+    for topic in try await core.storage.topics(inAuditAfter: last, of: changed) { core.board.changed(topic) }
   }
 }

@@ -45,6 +45,14 @@ final class ChangeBoard: Sendable {
     for signal in state.withLock({ Array(($0.signals[topic] ?? [:]).values) }) { signal.give() }
   }
 
+  /// Wakes all requests that wait for a list of users, of whichever application.
+  func changedUserLists() {
+    let signals = state.withLock { state in
+      state.signals.filter { if case .userList = $0.key { true } else { false } }.values.flatMap(\.values)
+    }
+    for signal in signals { signal.give() }
+  }
+
   /// Wakes all waiting requests, because anything may have changed.
   func changedAll() {
     for signal in state.withLock({ $0.signals.values.flatMap(\.values) }) { signal.give() }

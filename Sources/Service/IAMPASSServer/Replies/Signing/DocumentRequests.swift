@@ -117,7 +117,13 @@ struct DocumentRequests: Sendable {
     let outcome = try await storage.keepSigned(order.id, asked: id, at: now)
     tell(outcome, order, session)
     try await goOn(with: order, after: id)
-    core.board.changedAll()
+    guard outcome == .signed else { return }
+    // Each list is told with the sets of administrators.
+    if let application = order.application {
+      core.board.changed(.userList(application))
+    } else {
+      core.board.changedUserLists()
+    }
   }
 
   /// Ends the request, so that nothing stays signed in by it, and asks again if the order was overtaken.

@@ -243,7 +243,6 @@ struct UserChangeReplies: Sendable {
       return .failure(Refusal(.unknownUser))
     }
     core.board.changed(.userList(application))
-    if request.act == .remove { core.board.changedAll() }
     return .success(link)
   }
 }

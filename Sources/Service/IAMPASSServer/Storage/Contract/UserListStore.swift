@@ -29,6 +29,10 @@ protocol UserListPages: UserListStore {
   /// A page of the list for a computer, in one consistent view.
   func userListPage(_ query: UserListQuery) async throws -> UserListReply
 
-  /// What grows with each change of a list and with each signature, by applications' ids.
-  func userListVersions() async throws -> [String: Int64]
+  func userListVersions() async throws -> UserListVersions
+
+  /// The sessions and users of these applications that the audit names after an entry, such as those of removed users.
+  ///
+  /// - Parameter applications: their ids.
+  func topics(inAuditAfter id: Int64, of applications: [String]) async throws -> Set<ChangeBoard.Topic>
 }

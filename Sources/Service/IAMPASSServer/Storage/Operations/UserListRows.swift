@@ -173,18 +173,42 @@ extension StorageEngine {
     return try rows.map(UserListRow.init(row:))
   }
 
-  func userListVersions() async throws -> [String: Int64] {
+  func userListVersions() async throws -> UserListVersions {
     try await read { db in
       // A signature changes what computers are told, too, and so does a set of administrators.
       let rows = try db.all(
         """
         SELECT application, version + coalesce((SELECT max(serial) FROM signed_list
             WHERE signed_list.application = user_list.application), 0)
-          + coalesce((SELECT max(set_number) FROM administrator_set), 0) AS version
+          + coalesce((SELECT max(set_number) FROM administrator_set), 0) AS version,
+          (SELECT coalesce(max(id), 0) FROM audit) AS last_entry
         FROM user_list
         """)
-      return Dictionary(
-        uniqueKeysWithValues: try rows.map { (try $0.get("application") as String, try $0.get("version") as Int64) })
+      return UserListVersions(
+        Dictionary(
+          uniqueKeysWithValues: try rows.map { (try $0.get("application") as String, try $0.get("version") as Int64) }),
+        lastAuditID: try rows.first?.get("last_entry"))
+    }
+  }
+
+  func topics(inAuditAfter id: Int64, of applications: [String]) async throws -> Set<ChangeBoard.Topic> {
+    try await read { db in
+      let rows = try db.all(
+        """
+        SELECT audit.session AS session, audit.user_id AS user_id, session.locum_user AS locum_user
+        FROM audit LEFT JOIN session ON session.id = audit.session
+        WHERE audit.id > $1 AND audit.application IN (SELECT name FROM application
+          WHERE id IN (SELECT value FROM json_array_elements_text($2::json)))
+        """, id, applications)
+      var topics: Set<ChangeBoard.Topic> = []
+      for row in rows {
+        let (session, user, locum): (String?, Int64?, Int64?) = (
+          try row.get("session"), try row.get("user_id"), try row.get("locum_user")
+        )
+        if let session { topics.insert(.session(session)) }
+        for user in [user, locum].compactMap(\.self) { topics.insert(.user(user)) }
+      }
+      return topics
     }
   }
 
