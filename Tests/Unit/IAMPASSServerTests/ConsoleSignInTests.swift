@@ -116,6 +116,25 @@ import Testing
     #expect(try await bo.list().count == 1)
   }
 
+  /// A stranger with many addresses locks nobody out who asks from another network.
+  @Test(arguments: StorageEngine.allCases)
+  func anotherNetworkFindsAPlaceThoughAStrangersHasThemAll(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    try await fixture.service.core.storage.takeAllPlaces(at: fixture.clock.now)
+    func ask(from peer: String?) async -> Int {
+      await fixture.respond(
+        ServiceRequest(
+          method: "POST", target: "/console/sign-in", authority: Fixture.authority,
+          headers: [("Origin", Fixture.origin)], body: Array("name=ada".utf8), peer: peer)
+      ).status
+    }
+    #expect(await ask(from: nil) == 503)
+    #expect(try await phone.list().isEmpty)
+    #expect(await ask(from: "192.0.2.7") == 303)
+    #expect(try await phone.list().count == 1)
+  }
+
   /// As after a database that kept the service waiting.
   @Test(arguments: StorageEngine.allCases)
   func aRequestWhoseBrowserHasLostItsPlaceIsEnded(_ engine: StorageEngine) async throws {

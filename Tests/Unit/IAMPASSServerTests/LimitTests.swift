@@ -48,6 +48,13 @@ import Testing
     #expect(ClientAddress(address)?.text == text)
   }
 
+  @Test(arguments: [
+    ("192.0.2.7", "192.0.2"), ("192.0.20.7", "192.0.20"), ("2001:db8:1:2::5", "2001:db8:1"), ("::1", "0:0:0"),
+  ])
+  func anAddressHasAWiderNetwork(_ address: String, _ network: String) {
+    #expect(ClientAddress(address)?.widerNetwork == network)
+  }
+
   @Test(
     arguments: [
       ("127.0.0.1", true), ("127.9.9.9", true), ("::1", true), ("::ffff:127.0.0.1", true), ("0.0.0.0", false),

@@ -37,6 +37,7 @@ import Testing
     "join pages": "726f763781407afe",
     "computers' names": "884e3d7289daa253",
     "sign-in counts": "fe6fd00909c87806",
+    "console networks": "3ed56adbd98bb7bf",
     "sealed clients": "46e875e02263997c",
     "signed members": "a8584fc3b6f24f56",
   ]

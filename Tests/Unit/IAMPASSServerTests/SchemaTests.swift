@@ -63,6 +63,7 @@ import Testing
     "join pages": "e90917b6f3ac7672",
     "computers' names": "7557ac17675b0e55",
     "sign-in counts": "8f360f571f7ed90a",
+    "console networks": "a778780dd8c3c0f7",
     "sealed clients": "24b425754b27559d",
     "signed members": "aee07ebb993beb10",
   ]
@@ -123,6 +124,7 @@ import Testing
     "join pages": "3606ff74ee57b41c",
     "computers' names": "d0aaa5d4c9d1fd9c",
     "sign-in counts": "2f54761134cb7989",
+    "console networks": "8b5a61b7c20ebaaa",
     "sealed clients": "e0ee77fdd7b43514",
     "signed members": "37840495f46ffc38",
   ]

@@ -142,12 +142,12 @@ import Testing
 
 extension ConsoleStore {
   /// Takes what places are left for browsers that ask to sign in.
-  func takeAllPlaces(at now: UnixTime) async throws {
+  func takeAllPlaces(of network: String = ClientAddress.unknown.widerNetwork, at now: UnixTime) async throws {
     var isTaken = true
     while isTaken {
       let key = Secret(try RandomValue.identifier())
       isTaken = try await keep(
-        ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now), at: now)
+        ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now, network: network), at: now)
     }
   }
 }

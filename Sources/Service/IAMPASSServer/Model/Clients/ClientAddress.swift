@@ -21,6 +21,13 @@ public struct ClientAddress: Sendable, Hashable {
     text = bytes.count == 4 ? bytes.map(String.init).joined(separator: ".") : Self.network(bytes)
   }
 
+  /// The network around it: the first 24 bits of an IPv4 address, such as `192.0.2`, or the first 48 of an IPv6 network, such
+  /// as `2001:db8:1`. A provider may give that much to one customer.
+  var widerNetwork: String {
+    let separator: Character = text.contains(":") ? ":" : "."
+    return text.split(separator: separator).prefix(3).joined(separator: String(separator))
+  }
+
   /// Whether the address is this computer's own. A neighbour in the same IPv6 network counts too. If the system does
   /// not list its addresses, all addresses count.
   var isThisMachine: Bool {

@@ -37,7 +37,8 @@ extension Console {
     guard let name = field("name") else { return refusal(.badRequest) }
     let key = Secret(try RandomValue.identifier())
     // The browser's place comes first: whoever finds none rings nobody, and keeps the request that they have.
-    let place = ConsoleSignInRequest(key: key, session: nil, matchCode: Secret(""), askedAt: now)
+    let place = ConsoleSignInRequest(
+      key: key, session: nil, matchCode: Secret(""), askedAt: now, network: call.client.widerNetwork)
     guard try await storage.keep(place, at: now) else { return .refused(.tooManyRequests) }
     try await withdraw()
     let session = try await started(String(name[...].trimming(" \t")))
@@ -60,7 +61,8 @@ extension Console {
   /// - Returns: false if the place is another browser's by now.
   private func ask(_ session: Session?, by key: Secret) async throws -> Bool {
     let ask = ConsoleSignInRequest(
-      key: key, session: session?.id, matchCode: try await shownCode(of: session), askedAt: now)
+      key: key, session: session?.id, matchCode: try await shownCode(of: session), askedAt: now,
+      network: call.client.widerNetwork)
     guard try await storage.keep(ask, at: now) else { return false }
     if let session { sessions.announce(session, call) }
     return true

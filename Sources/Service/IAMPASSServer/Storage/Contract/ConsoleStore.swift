@@ -23,7 +23,7 @@ protocol ConsoleStore: AdministratorStore {
   /// Stores a browser's request, so that it can enter once the phone has approved. A key that is stored already keeps its
   /// place and its time, and has this session and code.
   ///
-  /// - Returns: false if there are too many requests of other browsers.
+  /// - Returns: false if all places are taken, and the browser's network has as many as any other one.
   func keep(_ request: ConsoleSignInRequest, at now: UnixTime) async throws -> Bool
 
   /// A browser's request; nil if there is none, or if it is too old.
@@ -171,7 +171,9 @@ struct ConsoleVisit: Sendable {
 struct ConsoleSignInRequest: Sendable {
   /// How long it is kept, in seconds: longer than a request waits.
   static let lifetime: Int64 = 360
-  /// The most requests of all browsers together. Each has a row.
+  /// The most requests of all browsers together. Each has a row. Once all places are taken, a network that has fewer than
+  /// another one gets the place of that one's oldest request: a stranger with many addresses takes no place from a network
+  /// that has fewer.
   static let greatestCount = 1_000
 
   let key: Secret
@@ -181,6 +183,8 @@ struct ConsoleSignInRequest: Sendable {
   /// The match code; empty if phones do not ask for one.
   let matchCode: Secret
   let askedAt: UnixTime
+  /// The network that the browser asked from: see ``ClientAddress/widerNetwork``.
+  var network = ClientAddress.unknown.widerNetwork
 }
 
 /// The console's data about one application, from one consistent view.

@@ -7,15 +7,13 @@ extension StorageEngine {
     try await write { db in
       try db.execute("DELETE FROM console_ask WHERE expires_at <= $1", now.milliseconds)
       let key = ConsoleAccess.hash(request.key)
-      let others: Int64 =
-        try db.first("SELECT count(*) AS count FROM console_ask WHERE key_hash <> $1", key)?.get("count") ?? 0
-      guard others < ConsoleSignInRequest.greatestCount else { return false }
+      guard try ConsoleSignInRequest.makeRoom(for: key, of: request.network, in: db) else { return false }
       try db.execute(
         """
-        INSERT INTO console_ask (key_hash, session, match_code, expires_at) VALUES ($1, $2, $3, $4)
+        INSERT INTO console_ask (key_hash, session, match_code, expires_at, network) VALUES ($1, $2, $3, $4, $5)
         ON CONFLICT (key_hash) DO UPDATE SET session = excluded.session, match_code = excluded.match_code
         """, key, request.session, request.matchCode.exposedValue,
-        now.advanced(seconds: ConsoleSignInRequest.lifetime).milliseconds)
+        now.advanced(seconds: ConsoleSignInRequest.lifetime).milliseconds, request.network)
       return true
     }
   }
@@ -61,8 +59,37 @@ extension ConsoleSignInRequest {
       let end = try UnixTime(milliseconds: row.get("expires_at"))
       return ConsoleSignInRequest(
         key: key, session: try row.get("session"), matchCode: Secret(try row.get("match_code")),
-        askedAt: end.advanced(seconds: -lifetime))
+        askedAt: end.advanced(seconds: -lifetime), network: try row.get("network"))
     }
+  }
+
+  /// Makes room for the request of a browser that has none, if all places are taken: of the network with the most, the
+  /// oldest one gives way. What it asked on a phone expires by itself.
+  ///
+  /// - Parameter network: the browser's own.
+  /// - Returns: false if no network has more places than this one.
+  fileprivate static func makeRoom(
+    for key: String, of network: String, in db: some StorageTransaction
+  ) throws -> Bool {
+    let others: Int64 =
+      try db.first("SELECT count(*) AS count FROM console_ask WHERE key_hash <> $1", key)?.get("count") ?? 0
+    guard others >= greatestCount else { return true }
+    let own: Int64 =
+      try db.first("SELECT count(*) AS count FROM console_ask WHERE network = $1", network)?.get("count") ?? 0
+    let largest = try db.first(
+      """
+      SELECT network, count(*) AS count FROM console_ask GROUP BY network
+      ORDER BY count(*) DESC, min(expires_at), network LIMIT 1
+      """)
+    guard let largest else { return false }
+    let (name, count): (String, Int64) = (try largest.get("network"), try largest.get("count"))
+    guard own < count else { return false }
+    try db.execute(
+      """
+      DELETE FROM console_ask WHERE key_hash = (
+        SELECT key_hash FROM console_ask WHERE network = $1 ORDER BY expires_at, key_hash LIMIT 1)
+      """, name)
+    return true
   }
 }
 

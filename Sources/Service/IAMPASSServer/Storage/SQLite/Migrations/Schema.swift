@@ -57,6 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
+    .consoleNetworks,
   ]
 
   static var migrator: DatabaseMigrator {
