@@ -32,7 +32,7 @@ HOSTS = {
     "host-helper": "test_helper test_helper_trouble test_helper_killed test_worker test_running_on test_service_unit "
                    "test_joined",
     "host-waiting": "test_long_waits",
-    "host-control": "test_control test_trial test_control_sign_ins test_second_factor test_walkthrough test_readme "
+    "host-control": "test_control test_control_sshd test_trial test_control_sign_ins test_second_factor test_walkthrough test_readme "
                     "test_certbot test_examples test_sealed_service test_desktop test_offline "
                     "test_recovery",
 }

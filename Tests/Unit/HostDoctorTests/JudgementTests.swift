@@ -42,6 +42,13 @@ import Testing
     #expect(levels(well + "authenticationmethods publickey,password\n") == [.problem])
   }
 
+  /// With AuthenticationMethods alone, sshd does not start.
+  @Test func theHintForMethodsSwitchesKeyboardInteractiveOn() {
+    let found = SSHDSettings(well + "authenticationmethods publickey hostbased\n").findings(timeout: 30)
+    let line = "AuthenticationMethods publickey,keyboard-interactive hostbased,keyboard-interactive"
+    #expect(found.first?.hint == "set KbdInteractiveAuthentication yes and \(line)")
+  }
+
   @Test func hostNamesInPlaceOfAddressesAreAWarning() {
     #expect(levels(well + "usedns yes\n") == [.warning])
     #expect(levels(well + "usedns no\n") == [.ok])

@@ -24,6 +24,8 @@ struct SSHDMatchBlock: Equatable {
   var changesSignIn = false
   /// Whether the block sets PasswordAuthentication. That matters if a password rings the phone.
   var changesPasswords = false
+  /// Whether the block itself sets KbdInteractiveAuthentication: what is set outside of it does not matter then.
+  var setsKeyboardInteractive = false
 
   var text: String { "Match \(criteria.map(\.text).joined(separator: " ")) (\(place))" }
 }

@@ -4,13 +4,23 @@ import PAMStacks
 /// Finds the `Match` blocks in sshd's configuration and its included files. `sshd -T` has accepted the configuration
 /// before.
 struct SSHDMatchReader {
+  /// A line of AuthenticationMethods.
+  struct MethodsLine: Equatable {
+    /// The line's place, such as `/etc/ssh/sshd_config:12`.
+    let place: String
+    let value: String
+    /// The index of the line's block in the result; nil outside of blocks.
+    let block: Int?
+  }
+
   struct Result: Equatable {
     var blocks: [SSHDMatchBlock] = []
+    var methods: [MethodsLine] = []
     /// Files that may have blocks but were not read.
     var unread: [String] = []
   }
 
-  private static let file = "/etc/ssh/sshd_config"
+  static let file = "/etc/ssh/sshd_config"
   private static let folder = "/etc/ssh/"
   /// sshd's own SERVCONF_MAX_DEPTH.
   private static let greatestDepth = 16
@@ -20,6 +30,11 @@ struct SSHDMatchReader {
     // These are older names.
     "challengeresponseauthentication", "skeyauthentication",
     "pubkeyauthentication", "dsaauthentication", "hostbasedauthentication", "gssapiauthentication",
+  ]
+
+  /// KbdInteractiveAuthentication and its older names.
+  private static let keyboardInteractive: Set<String> = [
+    "kbdinteractiveauthentication", "challengeresponseauthentication", "skeyauthentication",
   ]
 
   private let read: (String) -> [UInt8]?
@@ -57,7 +72,7 @@ struct SSHDMatchReader {
         current = result.blocks.count - 1
       case "include":
         for pattern in Self.words(rest) {
-          let whole = pattern.hasPrefix("/") ? pattern : Self.folder + pattern
+          let whole = Self.whole(pattern)
           guard let files = expand(whole) else {
             result.unread.append(whole)
             continue
@@ -65,11 +80,53 @@ struct SSHDMatchReader {
           for file in files { look(at: file, in: current, depth: depth + 1, &result) }
         }
       default:
-        if let current, Self.deciding.contains(keyword) { result.blocks[current].changesSignIn = true }
-        if let current, keyword == "passwordauthentication" { result.blocks[current].changesPasswords = true }
+        if keyword == "authenticationmethods" {
+          let value = Self.words(rest).joined(separator: " ")
+          result.methods.append(MethodsLine(place: "\(path):\(number)", value: value, block: current))
+        }
+        guard let current else { continue }
+        if Self.deciding.contains(keyword) { result.blocks[current].changesSignIn = true }
+        if Self.keyboardInteractive.contains(keyword) { result.blocks[current].setsKeyboardInteractive = true }
+        if keyword == "passwordauthentication" { result.blocks[current].changesPasswords = true }
       }
     }
   }
+
+  /// The main file's text without one of the files that it includes. A file that another included file includes stays.
+  /// Nil if the main file, or a pattern in it, cannot be read.
+  ///
+  /// - Parameter left: the path of the file that is left out.
+  func mainFile(without left: String) -> [UInt8]? {
+    guard let bytes = read(Self.file) else { return nil }
+    var lines: [[UInt8]] = []
+    for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+      let (keyword, rest) = Self.keyword(String(decoding: line, as: UTF8.self))
+      guard keyword == "include" else {
+        lines.append(Array(line))
+        continue
+      }
+      guard let files = included(rest) else { return nil }
+      guard files.contains(left) else {
+        lines.append(Array(line))
+        continue
+      }
+      let others = files.filter { $0 != left }.map { "\"\($0)\"" }
+      lines.append(others.isEmpty ? [] : Array("Include \(others.joined(separator: " "))".utf8))
+    }
+    return Array(lines.joined(separator: [UInt8(ascii: "\n")]))
+  }
+
+  /// The files of an Include line, in order; nil if they are not known.
+  private func included(_ patterns: String) -> [String]? {
+    var files: [String] = []
+    for pattern in Self.words(patterns) {
+      guard let more = expand(Self.whole(pattern)) else { return nil }
+      files += more
+    }
+    return files
+  }
+
+  private static func whole(_ pattern: String) -> String { pattern.hasPrefix("/") ? pattern : folder + pattern }
 
   /// A line's keyword in lower case, and the text after it. A space or one `=` separates them.
   private static func keyword(_ line: String) -> (String, String) {

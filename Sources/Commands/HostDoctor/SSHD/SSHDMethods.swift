@@ -16,6 +16,11 @@ struct SSHDMethods {
     lists = text.split(separator: " ").map(String.init).filter { $0 != "any" }
   }
 
+  /// Whether all lists ask for keyboard-interactive: nobody signs in while it is off.
+  var needKeyboardInteractive: Bool {
+    !lists.isEmpty && lists.allSatisfy { Self.methods($0).contains(Self.phone) }
+  }
+
   /// - Parameter withoutPhone: the level of the finding that no list asks the phone.
   func findings(_ settings: SSHDSettings, withoutPhone: Finding.Level) -> [Finding] {
     guard !lists.isEmpty else { return [] }
@@ -25,7 +30,9 @@ struct SSHDMethods {
       return [
         Finding(
           withoutPhone, .sshd, "sshd: \(text) leaves keyboard-interactive out: the phone is never asked",
-          hint: "AuthenticationMethods \(lists.map { "\($0),\(Self.phone)" }.joined(separator: " "))")
+          // sshd does not start with AuthenticationMethods alone.
+          hint: "set KbdInteractiveAuthentication yes and AuthenticationMethods "
+            + lists.map { "\($0),\(Self.phone)" }.joined(separator: " "))
       ]
     }
     return lists.filter { Self.goesPastPAM($0, settings) }.map { list in

@@ -7,6 +7,8 @@ package enum SSHDaemon {
   /// sshd's own folder, which is always empty. sshd's units make it. While `ssh.socket` waits for a first connection it
   /// is missing, and even `sshd -t` and `sshd -T` fail.
   private static let folder = "/run/sshd"
+  /// The file that sshd reads as its configuration if it is given a text.
+  static let standardInput = "/dev/stdin"
   /// The connection that no block names. sshd needs a number for `Match LocalPort`, and ssh is not served at this port.
   private static let usualPort = "lport=1"
 
@@ -20,10 +22,13 @@ package enum SSHDaemon {
   /// - Parameters:
   ///   - connection: the connection, as `user=alice,addr=192.0.2.1` (sshd(8)); nil: one that no block names.
   ///   - withDropIn: whether to read the settings with the file that `iampassctl enable --sshd` writes.
-  package static func settings(connection: String? = nil, withDropIn: Bool = false) -> Answer {
+  ///   - main: the text that is read in place of `/etc/ssh/sshd_config`, at most 64 KiB; nil: that file.
+  package static func settings(connection: String? = nil, withDropIn: Bool = false, main: [UInt8]? = nil) -> Answer {
     guard Program.exists(path) else { return .notInstalled }
-    let options = withDropIn ? dropIn.flatMap { ["-o", $0] } : []
-    guard let answer = run(["-T", "-C", whole(connection)] + options) else { return .failed("") }
+    var options = ["-T", "-C", whole(connection)]
+    if withDropIn { options += dropIn.flatMap { ["-o", $0] } }
+    if main != nil { options += ["-f", standardInput] }
+    guard let answer = run(options, input: main ?? []) else { return .failed("") }
     return answer.status == 0 ? .settings(SSHDSettings(answer.output)) : .failed(answer.output)
   }
 
@@ -35,12 +40,11 @@ package enum SSHDaemon {
 
   /// Runs sshd. If its folder is missing, sshd is run again in a mount namespace that has one. The computer's own
   /// `/run` does not change.
-  package static func run(_ options: [String]) -> Program.Result? {
-    let answer = Program.run([path] + options)
+  package static func run(_ options: [String], input: [UInt8] = []) -> Program.Result? {
+    let answer = Program.run([path] + options, input: input)
     guard let answer, answer.status != 0, missesFolder(answer.output) else { return answer }
-    guard let other = Program.run(OwnMounts.command + [path] + options), !OwnMounts.haveFailed(other) else {
-      return answer
-    }
+    let other = Program.run(OwnMounts.command + [path] + options, input: input)
+    guard let other, !OwnMounts.haveFailed(other) else { return answer }
     return other
   }
 

@@ -1,5 +1,6 @@
 import CommandSupport
 import Glibc
+import HostDoctor
 import HostSystem
 import IAMPASSProtocol
 import PAMStacks
@@ -48,6 +49,19 @@ extension CommandProblem {
     row(
       "sshd -T failed, so whether sshd asks the phone is unknown" + Self.said(output),
       "mend what sshd -t names, or leave sshd out: --services sudo,login", EX_CONFIG)
+  }
+
+  /// The file that `enable` wrote for sshd cannot be removed.
+  static func sshdNeeds(_ path: String, _ need: SSHDFileNeed) -> CommandProblem {
+    let reason =
+      need.refusal.map { "without it sshd does not start" + Self.said($0) }
+      ?? "without it sshd shuts out users for whom AuthenticationMethods asks for keyboard-interactive"
+    let hint =
+      need.lines.isEmpty
+      ? "mend what sshd -t names, then iampassctl disable"
+      : "take keyboard-interactive out of the lines above, or set UsePAM yes and KbdInteractiveAuthentication yes in "
+        + "another file of /etc/ssh/sshd_config.d; then iampassctl disable"
+    return row("\(path) stays: \(reason)", hint, EX_CANTCREAT)
   }
 
   /// pam_u2f.so of libpam-u2f is missing.

@@ -54,9 +54,13 @@ enum SSHDropIn {
     Terminal.say("wrote \(path)")
   }
 
-  /// Removes the file, but only if this command has written it.
+  /// Removes the file, unless sshd would not start without it, or would shut users out.
   static func remove() throws(CommandProblem) {
     guard access(path, F_OK) == 0 else { return }
+    if let need = SSHDFileNeed.find(path) {
+      for line in need.lines { Terminal.complain("needs the file: \(line.onOneLine)") }
+      throw .sshdNeeds(path, need)
+    }
     guard unlink(path) == 0 else { throw .file(FileError(.system(errno), path: path)) }
     reload()
     Terminal.say("removed \(path)")
