@@ -50,6 +50,22 @@ class DropIn(ControlCase):
             self.assertIn(f"removed {DROP_IN}", output)
             self.assertFalse(self.host.path(DROP_IN).exists())
 
+    def test_an_administrators_lines_in_sshds_file_stay(self):
+        with self.sshd_with_its_file():
+            file = self.host.path(DROP_IN)
+            edited = file.read_text() + "X11Forwarding no\n"
+            file.write_text(edited)
+            code, output = self.ctl("disable")
+            self.assertEqual((code, self.has_profiles()), (73, []), output)
+            self.assertIn(f"{DROP_IN} stays as it is: it has lines that iampassctl did not write\n", output)
+            self.assertEqual(file.read_text(), edited)
+            self.assertIn("x11forwarding no", self.host.run("sshd", "-T"))
+            # Nor does switching on replace a file of the administrator's own.
+            file.write_text("X11Forwarding no\n")
+            code, output = self.ctl("enable", "--sshd")
+            self.assertEqual((code, self.has_profiles()), (73, []), output)
+            self.assertEqual(file.read_text(), "X11Forwarding no\n")
+
     def test_sshds_file_stays_if_a_block_would_shut_its_users_out(self):
         with self.sshd_with_its_file("Match User bob\nAuthenticationMethods publickey,keyboard-interactive\n"):
             code, output = self.ctl("disable")

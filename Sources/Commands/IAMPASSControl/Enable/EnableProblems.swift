@@ -51,6 +51,13 @@ extension CommandProblem {
       "mend what sshd -t names, or leave sshd out: --services sudo,login", EX_CONFIG)
   }
 
+  /// The file that `enable` writes for sshd has lines of an administrator.
+  static func sshdFileEdited(_ path: String) -> CommandProblem {
+    row(
+      "\(path) stays as it is: it has lines that iampassctl did not write",
+      "move your own lines to another file of /etc/ssh/sshd_config.d, then try again", EX_CANTCREAT)
+  }
+
   /// The file that `enable` wrote for sshd cannot be removed.
   static func sshdNeeds(_ path: String, _ need: SSHDFileNeed) -> CommandProblem {
     let reason =

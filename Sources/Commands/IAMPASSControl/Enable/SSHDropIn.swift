@@ -43,20 +43,48 @@ enum SSHDropIn {
       "hint: iampassctl enable --sshd, or KbdInteractiveAuthentication yes and UsePAM yes in sshd_config")
   }
 
+  /// Writes the file. If sshd does not take it, what was there before is back.
   static func write() throws(CommandProblem) {
+    let old = try ownBytes()
     do { try AtomicFile.write(Array(text.utf8), to: path, mode: 0o644) } catch { throw .file(error) }
     let test = SSHDaemon.run(["-t"])
     guard test?.status == 0, case .settings(let settings) = SSHDaemon.settings(), settings.asksPAM else {
-      unlink(path)
+      putBack(old)
       throw .sshdRefuses(test?.output ?? "")
     }
     reload()
     Terminal.say("wrote \(path)")
   }
 
-  /// Removes the file, unless sshd would not start without it, or would shut users out.
+  private static func putBack(_ old: [UInt8]?) {
+    guard let old else {
+      unlink(path)
+      return
+    }
+    do { try AtomicFile.write(old, to: path, mode: 0o644) } catch {
+      Terminal.complain("warning: \(error.explanation)")
+    }
+  }
+
+  /// The file's bytes; nil if there is none.
+  ///
+  /// - Throws: ``CommandProblem/sshdFileEdited(_:)`` if an administrator has changed it.
+  private static func ownBytes() throws(CommandProblem) -> [UInt8]? {
+    guard access(path, F_OK) == 0 else { return nil }
+    let bytes: [UInt8]
+    do { bytes = try SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024) } catch { throw .file(error) }
+    guard isOwn(bytes) else { throw .sshdFileEdited(path) }
+    return bytes
+  }
+
+  /// Whether a file has no lines of others. A file without any text has none.
+  static func isOwn(_ bytes: [UInt8]) -> Bool {
+    bytes == Array(text.utf8) || bytes.allSatisfy { $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\n") }
+  }
+
+  /// Removes the file, unless an administrator has changed it, sshd would not start without it, or would shut users out.
   static func remove() throws(CommandProblem) {
-    guard access(path, F_OK) == 0 else { return }
+    guard try ownBytes() != nil else { return }
     if let need = SSHDFileNeed.find(path) {
       for line in need.lines { Terminal.complain("needs the file: \(line.onOneLine)") }
       throw .sshdNeeds(path, need)
