@@ -33,6 +33,15 @@ exec chroot "$stage/new" "$@"
 """
 #: Also shows what is in /run afterwards.
 LOOK = '"$@"; code=$?; echo "in run:" $(ls -A /run); exit $code'
+PASSWORDS = "PasswordAuthentication is off, but keyboard-interactive asks users without a phone for their password"
+#: As pam-auth-update writes it: the phone, or the password.
+PHONE_OR_PASSWORD = """\
+auth [success=2 maxtries=die perm_denied=die abort=die default=ignore] MODULE
+auth [success=1 default=ignore] pam_unix.so
+auth requisite pam_deny.so
+auth required pam_permit.so
+session required MODULE
+"""
 USUAL = "UsePAM yes\nKbdInteractiveAuthentication yes\nUseDNS no\nMaxStartups 100\n"
 
 
@@ -103,6 +112,19 @@ class Matches(unittest.TestCase):
             "Match User *,!anna", "  KbdInteractiveAuthentication no", "Match Group gone", "  PubkeyAuthentication no")
         self.assert_said(answer, "warning", rf"Match User \*,!anna {self.place(1)} cannot be judged: .* wildcards or negations")
         self.assert_said(answer, "warning", rf"Match Group gone {self.place(3)} cannot be judged: Group gone has no known member")
+
+    def test_a_password_that_keyboard_interactive_takes_is_a_warning(self):
+        self.addCleanup(world.pam, "sshd")
+        world.pam("sshd", lines=PHONE_OR_PASSWORD)
+        self.assertNotIn(PASSWORDS, self.check().out)
+        answer = self.check("PasswordAuthentication no")
+        self.assert_said(answer, "warning", PASSWORDS)
+        self.assertRegex(answer.out, r"hint:\s+to\s+ask\s+for\s+a\s+key\s+as\s+well,\s+set\s+UsePAM")
+        answer = self.check("PasswordAuthentication no", "AuthenticationMethods publickey,keyboard-interactive")
+        self.assertNotIn(PASSWORDS, answer.out)
+
+    def test_a_stack_that_asks_the_phone_alone_takes_no_password(self):
+        self.assertNotIn(PASSWORDS, self.check("PasswordAuthentication no").out)
 
     def test_a_look_makes_no_folder_for_sshd(self):
         answer = self.check()

@@ -272,6 +272,7 @@ class Switch(ControlCase):
         self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
         with self.host.changed(SSHD_CONFIG, lambda text: text.replace(old, "KbdInteractiveAuthentication no")):
             child = self.host.terminal("iampassctl enable --force", timeout=60)
+            child.expect_exact("sshd asks users without a phone for their password")
             child.expect_exact("which lets it? [y/N] ")
             child.sendline("n")
             self.assertEqual(child.finish(60), 0)

@@ -9,6 +9,7 @@ SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
 DROP_IN = "/etc/ssh/sshd_config.d/00-iampass.conf"
 #: A file of the administrator's.
 MORE = "/etc/ssh/sshd_config.d/10-own.conf"
+CONFIGURATION = "/etc/iampass/iampass.conf"
 
 
 class DropIn(ControlCase):
@@ -65,6 +66,23 @@ class DropIn(ControlCase):
             code, output = self.ctl("enable", "--sshd")
             self.assertEqual((code, self.has_profiles()), (73, []), output)
             self.assertEqual(file.read_text(), "X11Forwarding no\n")
+
+    def test_passwords_that_sshd_does_not_take_are_not_opened_without_a_word(self):
+        warning = f"warning: PasswordAuthentication is off, but with {DROP_IN} sshd asks users without a phone for their password\n"
+        with self.sshd_with_its_file():
+            self.assertIn("passwordauthentication no", self.host.run("sshd", "-T"))
+            self.assertTrue([text for text in self.findings("warning") if "PasswordAuthentication is off, but" in text])
+            self.ctl("disable")
+            with self.host.changed(CONFIGURATION, lambda text: text):
+                code, output = self.ctl("setup")
+            self.assertEqual(code, 0, output)
+            self.assertRegex(output, r"(?m)^next: .*iampassctl enable --trial 10m$")
+            # Without --sshd nothing is opened.
+            self.assertNotIn(warning, self.ctl("enable", "--force")[1])
+            code, output = self.ctl("enable", "--sshd")
+            self.assertEqual(code, 0, output)
+            self.assertIn(warning, output)
+            self.assertIn("hint: to ask for a key as well, set UsePAM yes, ", output)
 
     def test_sshds_file_stays_if_a_block_would_shut_its_users_out(self):
         with self.sshd_with_its_file("Match User bob\nAuthenticationMethods publickey,keyboard-interactive\n"):

@@ -49,6 +49,34 @@ import Testing
     #expect(found.first?.hint == "set KbdInteractiveAuthentication yes and \(line)")
   }
 
+  @Test(arguments: [
+    "", "authenticationmethods any\n", "authenticationmethods publickey keyboard-interactive\n",
+    "authenticationmethods publickey,keyboard-interactive keyboard-interactive:pam\n",
+  ])
+  func passwordsByKeyboardInteractiveAreAWarningIfTheyAreOff(_ methods: String) throws {
+    let settings = SSHDSettings(well + "passwordauthentication no\n" + methods)
+    let found = try #require(settings.keyboardPasswordFinding(passwordOpens: true))
+    #expect(found.level == .warning && found.area == .sshd)
+    #expect(found.hint?.contains("AuthenticationMethods publickey,keyboard-interactive") == true)
+    // As where PAM asks for the phone and nothing else.
+    #expect(settings.keyboardPasswordFinding(passwordOpens: false) == nil)
+  }
+
+  @Test(arguments: [
+    "passwordauthentication yes\n", "", "passwordauthentication no\nauthenticationmethods publickey\n",
+    "passwordauthentication no\nauthenticationmethods publickey,keyboard-interactive\n",
+  ])
+  func passwordsThatAreOnOrNeedAKeyAreNoWarning(_ more: String) {
+    #expect(SSHDSettings(well + more).keyboardPasswordFinding(passwordOpens: true) == nil)
+  }
+
+  @Test(arguments: ["usepam", "kbdinteractiveauthentication"])
+  func passwordsAreOffWhileSSHDDoesNotAskPAM(_ key: String) {
+    let off = SSHDSettings(well.replacing("\(key) yes", with: "\(key) no") + "passwordauthentication no\n")
+    #expect(off.keyboardPasswordFinding(passwordOpens: true) == nil)
+    #expect(off.withDropIn.keyboardPasswordFinding(passwordOpens: true) != nil)
+  }
+
   @Test func hostNamesInPlaceOfAddressesAreAWarning() {
     #expect(levels(well + "usedns yes\n") == [.warning])
     #expect(levels(well + "usedns no\n") == [.ok])

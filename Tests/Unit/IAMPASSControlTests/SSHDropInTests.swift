@@ -1,3 +1,4 @@
+import HostDoctor
 import Testing
 
 @testable import IAMPASSControl
@@ -20,4 +21,14 @@ import Testing
     "UsePAM yes\nKbdInteractiveAuthentication yes\n", Self.text.replacing("UsePAM yes\n", with: ""),
   ])
   func anAdministratorsLinesAreNot(_ text: String) { #expect(!isOwn(text)) }
+
+  @Test func noPasswordsAreOpenedByTheNextCommand() {
+    let off = "usepam yes\nkbdinteractiveauthentication no\n"
+    func next(_ sshd: SSHDaemon.Answer) -> String { SSHDropIn.nextCommand(trial: "10m", sshd: sshd) }
+    let (whole, withoutSSHD) = ("iampassctl enable --sshd --trial 10m", "iampassctl enable --trial 10m")
+    #expect(next(.notInstalled) == whole)
+    #expect(next(.settings(SSHDSettings(off + "passwordauthentication yes\n"))) == whole)
+    #expect(next(.settings(SSHDSettings(off + "passwordauthentication no\n"))) == withoutSSHD)
+    #expect(next(.failed("no")) == withoutSSHD)
+  }
 }

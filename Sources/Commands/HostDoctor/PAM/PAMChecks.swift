@@ -275,8 +275,12 @@ struct PAMChecks {
     let blocks = SSHDMatchFindings(general: settings, asking: asking, ringing: ringing, members: GroupMembers.known) {
       SSHDaemon.settings(connection: $0, withDropIn: hasDropIn)
     }
-    return (asked.map { settings.findings(timeout: longest($0)) } ?? settings.findings(asking: asking))
-      + settings.passwordFindings(ringing: ringing[settings.service])
-      + blocks.findings(SSHDMatchReader().look())
+    guard let asked else { return settings.findings(asking: asking) + blocks.findings(SSHDMatchReader().look()) }
+    var findings = settings.findings(timeout: longest(asked))
+    findings += settings.passwordFindings(ringing: ringing[settings.service])
+    if let passwords = settings.keyboardPasswordFinding(passwordOpens: asked.opens(.userUnknown, passwordRight: true)) {
+      findings.append(passwords)
+    }
+    return findings + blocks.findings(SSHDMatchReader().look())
   }
 }

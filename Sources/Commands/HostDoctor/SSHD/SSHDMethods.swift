@@ -21,6 +21,11 @@ struct SSHDMethods {
     !lists.isEmpty && lists.allSatisfy { Self.methods($0).contains(Self.phone) }
   }
 
+  /// Whether a sign-in may need keyboard-interactive and nothing else.
+  var takeKeyboardInteractiveAlone: Bool {
+    lists.isEmpty || lists.contains { Self.methods($0).allSatisfy { $0 == Self.phone } }
+  }
+
   /// - Parameter withoutPhone: the level of the finding that no list asks the phone.
   func findings(_ settings: SSHDSettings, withoutPhone: Finding.Level) -> [Finding] {
     guard !lists.isEmpty else { return [] }

@@ -22,6 +22,29 @@ public struct SSHDSettings: Sendable, Equatable {
   /// Whether sshd can ask the phone. PAM does so only in keyboard-interactive.
   public var asksPAM: Bool { self["usepam"] == "yes" && self["kbdinteractiveauthentication"] == "yes" }
 
+  /// Whether PAM may ask for passwords although PasswordAuthentication is off: keyboard-interactive asks for what PAM
+  /// asks for. False if it takes a key as well.
+  public var letsPAMTakePasswords: Bool {
+    asksPAM && self["passwordauthentication"] == "no"
+      && SSHDMethods(self["authenticationmethods"] ?? "any").takeKeyboardInteractiveAlone
+  }
+
+  /// What to set so that a password alone signs nobody in.
+  public static let keyAsWell =
+    "to ask for a key as well, set UsePAM yes, KbdInteractiveAuthentication yes and AuthenticationMethods "
+    + "publickey,keyboard-interactive in a file of /etc/ssh/sshd_config.d"
+
+  /// The finding if the password signs users without a phone in, although PasswordAuthentication is off.
+  ///
+  /// - Parameter passwordOpens: whether the PAM stack lets a user in by the password, without the phone.
+  public func keyboardPasswordFinding(passwordOpens: Bool) -> Finding? {
+    guard passwordOpens, letsPAMTakePasswords else { return nil }
+    return Finding(
+      .warning, .sshd,
+      "sshd: PasswordAuthentication is off, but keyboard-interactive asks users without a phone for their password",
+      hint: "\(Self.keyAsWell); or KbdInteractiveAuthentication no, so that sshd never asks the phone")
+  }
+
   /// sshd's PAM service: PAMServiceName, which OpenSSH has from 9.8 on.
   public var service: String { self["pamservicename"] ?? SSHServer.usualService }
 

@@ -26,15 +26,38 @@ enum SSHDropIn {
   ///   - asks: whether to ask at a terminal otherwise.
   /// - Throws: ``CommandProblem/sshdUnreadable(_:)``.
   static func plan(isRequested: Bool, asks: Bool) throws(CommandProblem) -> Plan {
+    let settings: SSHDSettings
     switch SSHDaemon.settings() {
     case .notInstalled: return .notNeeded
-    case .settings(let settings): if settings.asksPAM { return .notNeeded }
+    case .settings(let found): settings = found
     case .failed(let output): throw .sshdUnreadable(output)
     }
+    guard !settings.asksPAM else { return .notNeeded }
+    guard isRequested || (asks && Terminal.isInteractive) else { return .leave }
+    if settings.withDropIn.letsPAMTakePasswords { warnOfPasswords() }
     if isRequested { return .write }
-    guard asks, Terminal.isInteractive else { return .leave }
     let question = "sshd does not ask PAM. Write \(path), which lets it?"
     return try Prompt(interrupt: Interrupt()).agrees(question) ? .write : .leave
+  }
+
+  private static func warnOfPasswords() {
+    Terminal.complain(
+      "warning: PasswordAuthentication is off, but with \(path) sshd asks users without a phone for their password")
+    Terminal.complain("hint: \(SSHDSettings.keyAsWell), in place of --sshd")
+  }
+
+  /// The command to type after `setup` or `join`. It has `--sshd`, unless that may open passwords to users who cannot
+  /// sign in by one now.
+  ///
+  /// - Parameter sshd: sshd's settings.
+  static func nextCommand(trial: String, sshd: SSHDaemon.Answer = SSHDaemon.settings()) -> String {
+    let opensPasswords =
+      switch sshd {
+      case .notInstalled: false
+      case .settings(let settings): settings.withDropIn.letsPAMTakePasswords
+      case .failed: true
+      }
+    return "iampassctl enable\(opensPasswords ? "" : " --sshd") --trial \(trial)"
   }
 
   static func warn() {

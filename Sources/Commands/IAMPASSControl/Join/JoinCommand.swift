@@ -186,7 +186,7 @@ struct JoinCommand: ParsableCommand {
     if !enable {
       guard hasUsers, !yes, Terminal.isInteractive,
         try Prompt(interrupt: Interrupt()).agrees("Have sign-ins ask the phone, for a trial of \(Self.trial)?")
-      else { return Terminal.say("next: iampassctl enable --sshd --trial \(Self.trial)") }
+      else { return Terminal.say("next: \(SSHDropIn.nextCommand(trial: Self.trial))") }
       arguments += ["--trial", Self.trial]
     }
     try EnableCommand.parse(arguments).run()
