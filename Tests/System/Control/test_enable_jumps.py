@@ -1,58 +1,23 @@
-"""`iampassctl enable` where numbers of an administrator's own lines count what pam-auth-update writes. The computer's own
-pam-auth-update works on copies: folders of the test lie over the computer's in a mount namespace."""
+"""`iampassctl enable` where numbers of an administrator's own lines count what pam-auth-update writes."""
 
-import glob
-import os
-import shutil
-import subprocess
 import unittest
 
-from control import CONFIG, Answer, ControlWorld
-from Support.Service.world import PATIENCE, program, read
+from control import CONFIG
+from enable_case import Enabled, open_world
+from Support.Service.world import read
 
-PROFILES = os.path.join(os.path.dirname(__file__), "../../../packaging/pam-configs")
-COPIED = ("/etc/pam.d", "/usr/share/pam-configs", "/var/lib/pam", "/var/cache/debconf")
 EXEMPT = "auth [{}] pam_succeed_if.so user ingroup nophone\n@include common-auth\n"
 
 
 def setUpModule():
     global world
-    world = ControlWorld()
-    unittest.addModuleCleanup(world.close)
-    world.serve()
-
-
-class Enabled(unittest.TestCase):
-    def setUp(self):
-        world.configure(services="sudo", signed_replies="required", signed_targets="required")
-        self.root = world.path("root")
-        self.addCleanup(shutil.rmtree, self.root)
-        for folder in COPIED:
-            shutil.copytree(folder, self.root + folder)
-        for name in ("iampass", "iampass-session"):
-            shutil.copy(os.path.join(PROFILES, name), self.root + "/usr/share/pam-configs")
-        self.modules = os.path.dirname(glob.glob("/usr/lib/*/security/pam_unix.so")[0])
-        os.makedirs(self.root + self.modules)
-        shutil.copy(program("libpam_iampass.so"), self.root + self.modules + "/pam_iampass.so")
-        self.assertNotIn("pam_iampass", self.common())
-
-    def common(self):
-        return read(self.root + "/etc/pam.d/common-auth")
-
-    def sudo(self, control):
-        with open(self.root + "/etc/pam.d/sudo", "w") as file:
-            file.write(EXEMPT.format(control))
-
-    def ctl(self, *words):
-        script = 'root=$1; shift; while [ "$1" != -- ]; do mount --bind "$root$1" "$1"; shift; done; shift; exec "$@"'
-        done = subprocess.run(
-            ["unshare", "--mount", "sh", "-ec", script, "sh", self.root, *COPIED, self.modules, "--", program("iampassctl"),
-             *words, "--config", world.path("iampass.conf")], capture_output=True, text=True, timeout=PATIENCE,
-            stdin=subprocess.DEVNULL)  # fmt: skip
-        return Answer(done)
+    world = open_world()
 
 
 class Jumps(Enabled):
+    def sudo(self, control):
+        self.write_pam("sudo", EXEMPT.format(control))
+
     def assert_refused(self, control, said):
         self.sudo(control)
         before = self.common(), world.snapshot()
@@ -92,10 +57,9 @@ class Jumps(Enabled):
         world.configure(services="login")
         kept = {kind: read(f"{self.root}/etc/pam.d/common-{kind}") for kind in ("account", "password")}
         lines = sum(line.startswith("session") for line in read(self.root + "/etc/pam.d/common-session").splitlines())
-        with open(self.root + "/etc/pam.d/login", "w") as file:
-            file.write(
-                f"@include common-auth\nsession [success={lines + 1} default=ignore] pam_succeed_if.so user ingroup nophone\n"
-                "@include common-session\nsession optional pam_mail.so\nsession optional pam_motd.so\n")
+        self.write_pam(
+            "login", f"@include common-auth\nsession [success={lines + 1} default=ignore] pam_succeed_if.so user ingroup nophone\n"
+            "@include common-session\nsession optional pam_mail.so\nsession optional pam_motd.so\n")
         before = self.common()
         answer = self.ctl("enable")
         self.assertEqual((answer.code, self.common()), (CONFIG, before), answer.text)
@@ -125,8 +89,7 @@ class Rewritten(Enabled):
 
     def setUp(self):
         super().setUp()
-        with open(self.root + "/etc/pam.d/sudo", "w") as file:
-            file.write("@include common-auth\n")
+        self.write_pam("sudo", "@include common-auth\n")
         self.plain = self.common()
         answer = self.ctl("enable")
         self.assertEqual((answer.code, answer.err), (0, ""), answer.text)
@@ -134,8 +97,7 @@ class Rewritten(Enabled):
 
     def write_over(self):
         self.assertNotEqual(self.common(), self.plain)
-        with open(self.root + "/etc/pam.d/common-auth", "w") as file:
-            file.write(self.plain)
+        self.write_pam("common-auth", self.plain)
 
     def test_status_and_check_name_the_file_until_enable_has_run(self):
         self.write_over()

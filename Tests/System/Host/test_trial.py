@@ -58,7 +58,8 @@ class Trial(ControlCase):
                 self.assert_its_end_is_told()
                 self.assertEqual(self.ctl(*words)[0], 0)
                 self.assertNotIn("ended", str(self.told()))
-                self.ctl("enable", "--trial", "10m")
+                self.assertEqual(self.ctl("disable")[0], 0)
+                self.assertEqual(self.ctl("enable", "--trial", "10m")[0], 0)
 
     def test_its_timer_waits_and_it_runs_at_boot_too(self):
         self.assertEqual(self.host.run("systemctl", "is-active", f"{TRIAL}.timer").strip(), "active")
@@ -97,6 +98,22 @@ class Trial(ControlCase):
         self.assertEqual(self.host.run("stat", "--format=%s %a %U", TRIAL_NOTES).strip(), "0 600 root")
         self.end()
         self.assertEqual(self.has_profiles(), [])
+
+    def test_another_trial_is_refused_and_this_one_ends(self):
+        code, output = self.ctl("enable", "--trial", "1h")
+        self.assertEqual(code, 78, output)
+        self.assertIn("a trial begins only if sign-in by phone is off", output)
+        self.assertRegex(self.told()[0][1], "^a trial turns itself off in ([1-9]m|10m|[0-9]+s), ")
+        self.end()
+        self.assertEqual(self.has_profiles(), [])
+
+    def test_a_trial_of_what_is_on_is_refused_and_it_stays_on(self):
+        self.assertEqual(self.ctl("enable")[0], 0)
+        code, output = self.ctl("enable", "--trial", "10m")
+        self.assertEqual(code, 78, output)
+        self.assertRegex(output, r"(?m)^already there: /etc/pam\.d/common-auth:\d+: auth.*pam_iampass\.so")
+        self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
+        self.assert_nothing_is_left_of_it()
 
     def test_enable_without_trial_keeps_it(self):
         self.assertEqual(self.ctl("enable")[0], 0)

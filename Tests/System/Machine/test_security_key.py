@@ -208,6 +208,8 @@ class Trial(KeyCase):
 
     def test_an_approval_before_the_key_ends_no_trial(self):
         machine.phone("approve")
+        # A trial begins only from there.
+        machine.run("iampassctl disable")
         machine.run(f"iampassctl enable --services {SERVICES} --sshd --security-key-second --force --trial 10m")
         self.assertIn(ASKED, self.assert_out(machine.sudo("alice")))
         machine.run("systemctl start --wait iampass-trial.service", check=False)

@@ -18,7 +18,7 @@ import Testing
       (.interruptedUnchanged, 130), (.missingOption("--server"), EX_USAGE), (.badSecret, EX_DATAERR),
       (CommandProblem(.badLine(3), path: "/p"), EX_CONFIG), (CommandProblem(.file(Self.file), path: "/p"), EX_IOERR),
       (CommandProblem(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
-      (.phoneForgotten(UnixUsername(validating: "alice")!), EX_CONFIG),
+      (.phoneForgotten(UnixUsername(validating: "alice")!), EX_CONFIG), (.trialOfWhatIsOn, EX_CONFIG),
     ] as [(CommandProblem, Int32)])
   func eachHasItsCodeAndAMessageForALine(problem: CommandProblem, code: Int32) {
     #expect(problem.exitCode == code)

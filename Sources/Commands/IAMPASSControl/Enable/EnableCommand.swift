@@ -47,6 +47,7 @@ struct EnableCommand: ParsableCommand {
       defer { withExtendedLifetime(lock) {} }
       try PAMProfiles.requireParts()
       if key == .securityKey || key == .securityKeySecond { try SecurityKeyParts.requireParts() }
+      if trial != nil { try Trial.requireNothingOn() }
       let wanted = try wantedServices()
       let dropIn = try planForSSHD(wanted)
       try refuseProblems(

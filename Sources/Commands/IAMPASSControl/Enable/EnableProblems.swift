@@ -36,6 +36,11 @@ extension CommandProblem {
     row("\(name) failed" + Self.said(output), nil, EX_OSERR)
   }
 
+  /// A trial's end would switch off more than the trial has switched on.
+  static let trialOfWhatIsOn = row(
+    "a trial begins only if sign-in by phone is off, and PAM has the lines above",
+    "leave --trial out; or run iampassctl disable first", EX_CONFIG)
+
   static let noSystemd = row("a trial needs systemd, which does not run here", nil, EX_OSERR)
 
   static func sshdRefuses(_ output: String) -> CommandProblem {

@@ -17,6 +17,17 @@ enum Trial {
   static let name = "iampass-trial"
   static let systemctl = "/usr/bin/systemctl"
 
+  /// Whether ``requireNothingOn()`` lets a trial begin, as far as PAM's files can be read.
+  static var canBegin: Bool { (try? PAMProfiles.areOff()) == true && PAMFiles.moduleLines().isEmpty }
+
+  /// Throws if PAM has lines of this product already, and names them. The end of a trial switches everything off: what
+  /// was on before, such as a security key as the second factor, must not go with it.
+  static func requireNothingOn() throws(CommandProblem) {
+    let lines = PAMFiles.moduleLines()
+    for line in lines { Terminal.complain("already there: \(line.place): \(line.text.onOneLine)") }
+    guard lines.isEmpty else { throw .trialOfWhatIsOn }
+  }
+
   /// Begins a trial. Returns the user who must sign in, for the message.
   static func begin(seconds: Int64, options: HostOptions) throws(CommandProblem) -> String {
     guard access("/run/systemd/system", F_OK) == 0 else { throw .noSystemd }

@@ -184,6 +184,8 @@ struct JoinCommand: ParsableCommand {
     guard hasUsers || !enable else { throw CommandProblem.join(.notEnabled) }
     var arguments = ["--config=\(host.path)"] + (yes ? ["--yes"] : [])
     if !enable {
+      // A trial begins only if nothing is on.
+      guard Trial.canBegin else { return Terminal.say("next: iampassctl check") }
       guard hasUsers, !yes, Terminal.isInteractive,
         try Prompt(interrupt: Interrupt()).agrees("Have sign-ins ask the phone, for a trial of \(Self.trial)?")
       else { return Terminal.say("next: \(SSHDropIn.nextCommand(trial: Self.trial))") }

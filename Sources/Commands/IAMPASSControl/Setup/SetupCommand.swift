@@ -45,8 +45,8 @@ struct SetupCommand: ParsableCommand {
   /// The next commands to run. They show how to import a token: a user may have a token and a phone from another
   /// computer, and a second token would be another user at the service.
   private func nextCommands(_ configuration: Configuration, _ trial: SetupTrial) -> String {
-    // A trial would switch off what is already on.
-    guard (try? PAMProfiles.areOff()) == true else { return "iampassctl check" }
+    // A trial begins only if nothing is on.
+    guard Trial.canBegin else { return "iampassctl check" }
     let enable = SSHDropIn.nextCommand(trial: "10m")
     guard configuration.users == .file else { return enable }
     let own = trial.kind == .host ? " --credentials FILE" : ""
