@@ -1,9 +1,12 @@
 """`iampassctl enable --trial` of what is not off, and its end."""
 
+import os
+import pathlib
+import re
 import unittest
 
 import join_case
-from control import CONFIG
+from control import CANNOT_CREATE, CONFIG
 from enable_case import Enabled, open_world
 from Support.Service.world import read
 
@@ -13,10 +16,19 @@ def setUpModule():
     world = join_case.JoinCase.world = open_world()
 
 
-class OfWhatIsOn(Enabled):
+class Trial(Enabled):
     def setUp(self):
         super().setUp()
         self.write_pam("sudo", "@include common-auth\n")
+
+    def edit(self):
+        """As an administrator does, so that pam-auth-update leaves the file alone from then on."""
+        own = r"auth\trequired\tpam_faildelay.so delay=1\n\1"
+        self.write_pam("common-auth", re.sub(r"(?m)^(auth.*pam_unix)", own, self.common()))
+        self.assertIn("pam_faildelay", self.common())
+
+
+class OfWhatIsOn(Trial):
 
     def assert_refused(self, named):
         """Even if forced, without a change."""
@@ -35,6 +47,19 @@ class OfWhatIsOn(Enabled):
         self.write_pam("sudo", "auth required pam_u2f.so origin=pam://iampass\n@include common-auth\n")
         self.assert_refused(r"/etc/pam\.d/sudo:1: auth required pam_u2f\.so")
 
+    def test_a_line_by_hand_is_named_and_no_end_is_promised(self):
+        self.write_pam("sudo", "auth required pam_iampass.so\n@include common-auth\n")
+        self.assert_refused(r"/etc/pam\.d/sudo:1: auth required pam_iampass\.so")
+
+    def test_lines_that_enable_told_to_add_by_hand_have_no_trial(self):
+        self.edit()
+        answer = self.ctl("enable", "--force")
+        self.assertEqual(answer.code, CANNOT_CREATE, answer.text)
+        self.assertIn("add the lines above by hand, without a trial", answer.err)
+        line = re.search(r"(?m)^  (auth \[.*pam_iampass\.so)$", answer.err)[1]
+        self.write_pam("common-auth", f"{line}\n{self.common()}")
+        self.assert_refused(r"/etc/pam\.d/common-auth:1: auth \[")
+
     def test_join_offers_no_trial_of_what_is_on(self):
         self.assertEqual(self.ctl("enable", "--force").code, 0)
         self.addCleanup(world.write, "credentials", read(world.path("credentials")))
@@ -42,6 +67,28 @@ class OfWhatIsOn(Enabled):
         done = self.ctl("join", world.address, code, "--name", "desk-that-is-on", "--yes", "--again")
         self.assertEqual(done.code, 0, done.text)
         self.assertIn("next: iampassctl check\n", done.out)
+
+
+class Ends(Trial):
+    def setUp(self):
+        super().setUp()
+        self.addCleanup(pathlib.Path(world.path("iampass-trial-ended")).unlink, missing_ok=True)
+        self.shown = pathlib.Path(self.root, "shown")
+        wall = pathlib.Path(self.root + "/usr/bin/wall")
+        wall.parent.mkdir()
+        wall.write_text(f'#!/bin/sh\necho "$1" >>{self.shown}\n')
+        wall.chmod(0o755)
+        self.mounted.append("/usr/bin/wall")
+        self.assertEqual(self.ctl("enable", "--force").code, 0)
+
+    @unittest.skipUnless(os.path.exists("/usr/bin/wall"), "no wall(1)")
+    def test_an_end_that_fails_again_and_again_is_on_all_terminals_once(self):
+        self.edit()
+        for _ in range(2):
+            answer = self.ctl("trial-end")
+            self.assertEqual(answer.code, CANNOT_CREATE, answer.text)
+            self.assertIn("the trial is over, but lines of pam_iampass.so are still in force", answer.out)
+        self.assertEqual(len(self.shown.read_text().splitlines()), 1)
 
 
 if __name__ == "__main__":

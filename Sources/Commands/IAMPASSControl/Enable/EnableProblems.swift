@@ -9,7 +9,8 @@ import PAMStacks
 extension CommandProblem {
   static let profilesNotOn = row(
     "pam-auth-update left files in /etc/pam.d as they are, because an administrator edited them",
-    "add the lines above by hand; pam-auth-update --force would throw those of your own away", EX_CANTCREAT)
+    "add the lines above by hand, without a trial, which cannot take them away; "
+      + "pam-auth-update --force would throw those of your own away", EX_CANTCREAT)
 
   static let profilesNotOff = row(
     "lines of pam_iampass.so are still in force, which pam-auth-update does not take away",
@@ -36,7 +37,7 @@ extension CommandProblem {
     row("\(name) failed" + Self.said(output), nil, EX_OSERR)
   }
 
-  /// A trial's end would switch off more than the trial has switched on.
+  /// A trial's end would switch off more than the trial has switched on, or could not switch it off.
   static let trialOfWhatIsOn = row(
     "a trial begins only if sign-in by phone is off, and PAM has the lines above",
     "leave --trial out; or run iampassctl disable first", EX_CONFIG)

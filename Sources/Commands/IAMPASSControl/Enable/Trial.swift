@@ -21,7 +21,8 @@ enum Trial {
   static var canBegin: Bool { (try? PAMProfiles.areOff()) == true && PAMFiles.moduleLines().isEmpty }
 
   /// Throws if PAM has lines of this product already, and names them. The end of a trial switches everything off: what
-  /// was on before, such as a security key as the second factor, must not go with it.
+  /// was on before, such as a security key as the second factor, must not go with it. It cannot take away lines that were
+  /// written by hand, or whose file an administrator has edited.
   static func requireNothingOn() throws(CommandProblem) {
     let lines = PAMFiles.moduleLines()
     for line in lines { Terminal.complain("already there: \(line.place): \(line.text.onOneLine)") }
@@ -192,13 +193,15 @@ struct TrialEndCommand: ParsableCommand {
         note.forget()
         say("sign-in by phone stays on: the trial's user has signed in by phone")
       } else {
+        // systemd runs an end that failed again each minute.
+        let hasFailedBefore = note.isThere
         // The note is written first: if this command is killed, it runs again, and no trial ends without a note. The
         // trial ends even if there is no room for the note.
         do throws(FileError) { try note.write(Int64(time(nil))) } catch {
           Terminal.complain("warning: \(error.explanation)")
         }
         do throws(CommandProblem) { try TurnOff.run(host) } catch {
-          say("the trial is over, but \(error.message)")
+          say("the trial is over, but \(error.message)", onTerminals: !hasFailedBefore)
           throw error
         }
         say("sign-in by phone is off again: nobody signed in by phone during the trial")
@@ -206,8 +209,10 @@ struct TrialEndCommand: ParsableCommand {
     }
   }
 
-  private func say(_ text: String) {
+  /// - Parameter onTerminals: whether all users' terminals show it too.
+  private func say(_ text: String, onTerminals: Bool = true) {
     Terminal.say(text)
-    if Program.exists("/usr/bin/wall") { _ = Program.run(["/usr/bin/wall", "iampassctl: \(text)"], seconds: 10) }
+    guard onTerminals, Program.exists("/usr/bin/wall") else { return }
+    _ = Program.run(["/usr/bin/wall", "iampassctl: \(text)"], seconds: 10)
   }
 }
