@@ -7,7 +7,7 @@ import IAMPASSClient
 
 /// Lets one command change the setup at a time. Others wait: two administrators, or an administrator and a script.
 final class AdminLock {
-  /// The longest wait in ms: one call to the service and a little more. A command that holds the lock longer waits at a
+  /// The longest wait in ms: one call to the service and a little more. No command holds the lock while it waits at a
   /// prompt.
   private static let patience: Int64 = 30_000
 
@@ -26,10 +26,9 @@ final class AdminLock {
   }
 
   /// The lock for turning off, which must work on a broken computer too. Nil, with a warning, if the lock cannot be
-  /// taken; no warning if the folder is missing. It still waits for another iampassctl.
-  static func ifThere(folder: String) throws(CommandProblem) -> AdminLock? {
+  /// taken, or another iampassctl still holds it after the longest wait; no warning if the folder is missing.
+  static func ifThere(folder: String) -> AdminLock? {
     do throws(CommandProblem) { return try AdminLock(folder: folder) } catch {
-      if error == .busy { throw error }
       if error != .notSetUp(folder: folder) {
         Terminal.complain("warning: \(error.message); going on without the lock")
       }

@@ -12,7 +12,12 @@ extension CommandProblem {
 
   /// Another iampassctl holds the lock.
   static let busy = row(
-    "another iampassctl is still running", "answer its questions or end it, then try again", EX_TEMPFAIL)
+    "another iampassctl is still running", "wait until it ends, or end it, then try again", EX_TEMPFAIL)
+
+  /// The answers go by files that another command has changed since.
+  static let changedMeanwhile = row(
+    "another command has changed the configuration or the credential meanwhile; nothing was written",
+    "iampassctl setup", EX_TEMPFAIL)
 
   /// The user pressed Ctrl-C, or the input has ended.
   static let interrupted = row("interrupted", nil, Interrupt.exitCode)

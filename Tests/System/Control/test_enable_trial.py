@@ -1,13 +1,14 @@
 """`iampassctl enable --trial` of what is not off, and its end."""
 
-import os
+import fcntl
 import pathlib
 import re
 import unittest
 
 import join_case
-from control import CANNOT_CREATE, CONFIG
+from control import CANNOT_CREATE, CONFIG, INTERRUPTED
 from enable_case import Enabled, open_world
+from setup_case import SECRET
 from Support.Service.world import read
 
 
@@ -81,7 +82,6 @@ class Ends(Trial):
         self.mounted.append("/usr/bin/wall")
         self.assertEqual(self.ctl("enable", "--force").code, 0)
 
-    @unittest.skipUnless(os.path.exists("/usr/bin/wall"), "no wall(1)")
     def test_an_end_that_fails_again_and_again_is_on_all_terminals_once(self):
         self.edit()
         for _ in range(2):
@@ -89,6 +89,24 @@ class Ends(Trial):
             self.assertEqual(answer.code, CANNOT_CREATE, answer.text)
             self.assertIn("the trial is over, but lines of pam_iampass.so are still in force", answer.out)
         self.assertEqual(len(self.shown.read_text().splitlines()), 1)
+
+    def test_a_forgotten_question_of_another_command_does_not_hold_it_up(self):
+        child = world.terminal("setup", "--application-id", "another")
+        child.expect_exact(SECRET)
+        answer = self.ctl("trial-end")
+        self.assertEqual(answer.code, 0, answer.text)
+        self.assertNotIn("another iampassctl", answer.err)
+        self.assertNotIn("pam_iampass", self.common())
+        child.sendintr()
+        self.assertEqual(world.finish(child), INTERRUPTED)
+
+    def test_a_command_that_holds_the_lock_for_long_does_not_keep_it_on(self):
+        with open(world.path("iampassctl.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            answer = self.ctl("disable")
+        self.assertEqual(answer.code, 0, answer.text)
+        self.assertIn("warning: another iampassctl is still running; going on without the lock\n", answer.err)
+        self.assertNotIn("pam_iampass", self.common())
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """`iampassctl setup`, killed at any moment, or twice at once."""
 
+import fcntl
 import os
 import re
 import subprocess
@@ -8,6 +9,8 @@ import unittest
 
 from control import USAGE, program, read
 from setup_case import SERVER, SetupCase, open_world
+
+TEMPORARY = 75
 
 
 def setUpModule():
@@ -49,15 +52,24 @@ class Killed(SetupCase):
         self.assertEqual(seen, {True, False}, "the moments were all before, or all after")
 
     def test_two_at_once_wait_with_a_message(self):
+        with open(world.path("iampassctl.lock"), "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            second = world.start(program("iampassctl"), "setup", "--config", world.path("iampass.conf"), "--server",
+                                 "http://nonsense.example")  # fmt: skip
+            second.wait_for("waiting for another iampassctl to end")
+            self.assertIsNone(second.process.poll())
+        self.assertEqual(second.process.wait(60), USAGE)
+
+    def test_a_question_holds_nobody_up_and_its_answers_do_not_go_over_what_was_written_meanwhile(self):
         child = world.terminal("setup")
         child.expect_exact(SERVER)
-        second = world.start(program("iampassctl"), "setup", "--config", world.path("iampass.conf"), "--server",
-                             "http://nonsense.example")  # fmt: skip
-        second.wait_for("waiting for another iampassctl to end")
-        self.assertIsNone(second.process.poll())
-        child.sendintr()
-        world.finish(child)
-        self.assertEqual(second.process.wait(60), USAGE)
+        done = self.setup_once()
+        self.assertNotIn("waiting for another iampassctl", done.err)
+        before = world.snapshot()
+        child.sendline(world.address)
+        self.assertEqual(world.finish(child), TEMPORARY, child.screen.getvalue())
+        self.assertIn("another command has changed the configuration or the credential meanwhile", child.screen.getvalue())
+        self.assertEqual(world.snapshot(), before)
 
 
 if __name__ == "__main__":

@@ -9,6 +9,9 @@ from Support.Hosts.testhost import password_of
 
 TRIAL = "iampass-trial"
 TRIAL_NOTES = "/etc/iampass/iampass-trial"
+SSHD_CONFIG = "/etc/ssh/sshd_config.d/test-host.conf"
+#: An interrupted command's.
+INTERRUPTED = 130
 
 
 class Trial(ControlCase):
@@ -114,6 +117,19 @@ class Trial(ControlCase):
         self.assertRegex(output, r"(?m)^already there: /etc/pam\.d/common-auth:\d+: auth.*pam_iampass\.so")
         self.assertEqual(self.has_profiles(), ["common-auth", "common-session"])
         self.assert_nothing_is_left_of_it()
+
+    def test_a_forgotten_question_does_not_keep_it_from_ending(self):
+        # Last of all: sshd itself is told to read its files at a moment that nobody waits for.
+        self.addCleanup(self.host.run, "systemctl", "restart", "ssh")
+        setting = "KbdInteractiveAuthentication "
+        with self.host.changed(SSHD_CONFIG, lambda text: text.replace(setting + "yes", setting + "no")):
+            child = self.host.terminal("iampassctl enable --force", timeout=60)
+            child.expect_exact("[y/N] ")
+            self.end()
+            self.assertEqual(self.has_profiles(), [])
+            self.assertNotIn("waiting for another iampassctl", self.journal())
+            child.sendintr()
+            self.assertEqual(child.finish(60), INTERRUPTED)
 
     def test_enable_without_trial_keeps_it(self):
         self.assertEqual(self.ctl("enable")[0], 0)

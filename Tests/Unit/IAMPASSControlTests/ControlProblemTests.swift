@@ -19,6 +19,7 @@ import Testing
       (CommandProblem(.badLine(3), path: "/p"), EX_CONFIG), (CommandProblem(.file(Self.file), path: "/p"), EX_IOERR),
       (CommandProblem(.tooMany, path: "/p"), EX_CONFIG), (.keysNotTold, EX_UNAVAILABLE),
       (.phoneForgotten(UnixUsername(validating: "alice")!), EX_CONFIG), (.trialOfWhatIsOn, EX_CONFIG),
+      (.changedMeanwhile, EX_TEMPFAIL),
     ] as [(CommandProblem, Int32)])
   func eachHasItsCodeAndAMessageForALine(problem: CommandProblem, code: Int32) {
     #expect(problem.exitCode == code)

@@ -43,13 +43,15 @@ struct EnableCommand: ParsableCommand {
   func run() throws {
     try reportingProblems {
       try requireRoot()
+      // No question waits while the lock is held: others, and the end of a trial, need it.
+      let isAgreed = try wantsSSHDropIn()
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try PAMProfiles.requireParts()
       if key == .securityKey || key == .securityKeySecond { try SecurityKeyParts.requireParts() }
       if trial != nil { try Trial.requireNothingOn() }
       let wanted = try wantedServices()
-      let dropIn = try planForSSHD(wanted)
+      let dropIn = try planForSSHD(wanted, isRequested: isAgreed, asks: false)
       try refuseProblems(
         PlannedChange(
           services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write,
@@ -157,10 +159,18 @@ struct EnableCommand: ParsableCommand {
     return others.filter { $0 != DesktopServices.group && !DesktopServices.contains($0) } + [DesktopServices.group]
   }
 
+  /// Whether sshd's file is to be written if it is needed. Asks at a terminal, if it is needed and no option answers.
+  private func wantsSSHDropIn() throws(CommandProblem) -> Bool {
+    guard !sshd, !yes, Terminal.isInteractive else { return sshd }
+    return try planForSSHD(try wantedServices(), isRequested: false, asks: true) == .write
+  }
+
   /// ``refuseProblems(_:)`` reports a configuration that cannot be read.
-  private func planForSSHD(_ wanted: [String]?) throws(CommandProblem) -> SSHDropIn.Plan {
+  private func planForSSHD(
+    _ wanted: [String]?, isRequested: Bool, asks: Bool
+  ) throws(CommandProblem) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
-    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: sshd, asks: !yes) : .notNeeded
+    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: isRequested, asks: asks) : .notNeeded
   }
 
   /// - Returns: the old text; nil if nothing was written.
@@ -195,7 +205,7 @@ struct DisableCommand: ParsableCommand {
   func run() throws {
     try reportingProblems {
       try requireRoot()
-      let lock = try AdminLock.ifThere(folder: host.folder)
+      let lock = AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       try TurnOff.run(host)
       TrialEndNote(besides: host.path).forget()

@@ -147,7 +147,7 @@ enum Trial {
     Type=oneshot
     ExecStart=\(words.joined(separator: " "))
     TimeoutStartSec=120
-    # Another iampassctl may hold the lock, or the disk be full: a trial ends all the same.
+    # The disk may be full, or debconf be in use: a trial ends all the same.
     Restart=on-failure
     RestartSec=60
 
@@ -185,7 +185,7 @@ struct TrialEndCommand: ParsableCommand {
   func run() throws {
     try reportingProblems {
       try requireRoot()
-      let lock = try AdminLock.ifThere(folder: host.folder)
+      let lock = AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
       let note = TrialEndNote(besides: host.path)
       if Trial.wasUsed(by: uid, host) {

@@ -29,9 +29,13 @@ struct SetupCommand: ParsableCommand {
       try requireRoot()
       try makeFolder()
       let interrupt = Interrupt()
+      let before = try filesAtRest()
+      // No question waits while the lock is held: others, and the end of a trial, need it.
+      let (asked, trial) = try answersTried(interrupt)
       let lock = try AdminLock(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
-      let (asked, trial) = try answersTried(interrupt)
+      if interrupt.isPending() { throw CommandProblem.interruptedUnchanged }
+      guard files == before else { throw CommandProblem.changedMeanwhile }
       try SetupFiles(folder: host.folder, name: host.place.name, answers: asked, trial: trial).write()
       Terminal.say("next: \(nextCommands(asked.configuration, trial))")
       if asked.configuration.approvals == .service, trial.replies.signedTargets {
@@ -40,6 +44,17 @@ struct SetupCommand: ParsableCommand {
             + "see iampass.conf(5)")
       }
     }
+  }
+
+  /// The files that the answers go by, after the change of a killed command is finished.
+  private func filesAtRest() throws(CommandProblem) -> [[UInt8]?] {
+    let lock = try AdminLock(folder: host.folder)
+    defer { withExtendedLifetime(lock) {} }
+    return files
+  }
+
+  private var files: [[UInt8]?] {
+    [host.path, host.place.credentials].map { ProcessFile.read($0, limit: 64 * 1024) }
   }
 
   /// The next commands to run. They show how to import a token: a user may have a token and a phone from another
