@@ -1,16 +1,14 @@
 """What the audit proves of an administrator's change in the console: checked by python3-cryptography."""
 
 import contextlib
-import http.client
 import json
 import re
 import sqlite3
-import ssl
 import subprocess
 import unittest
-import urllib.parse
 
 from Support.Service.approvals import canonical, is_signed
+from Support.Service.console_visitor import Visitor
 from Support.Service.server import DATA, ServerWorld
 from Support.Service.world import PATIENCE, program
 
@@ -22,31 +20,11 @@ def setUpModule():
     world.serve_alone()
 
 
-class Visitor:
-    """A browser at the console."""
-
-    def __init__(self):
-        address = urllib.parse.urlsplit(world.address)
-        self.connection = http.client.HTTPSConnection(
-            address.hostname, address.port, timeout=PATIENCE, context=ssl.create_default_context(cafile=world.certificate))
-        self.cookies = {}
-
-    def ask(self, method, path, **form):
-        headers = {"Accept": "text/html", "Origin": world.address, "Cookie": "; ".join(f"{n}={v}" for n, v in self.cookies.items()),
-                   "Content-Type": "application/x-www-form-urlencoded"}  # fmt: skip
-        self.connection.request(method, "/console" + path, urllib.parse.urlencode(form), headers)
-        reply = self.connection.getresponse()
-        for line in reply.headers.get_all("Set-Cookie") or ():
-            name, _, value = line.partition(";")[0].partition("=")
-            self.cookies[name] = value
-        return reply.status, reply.read().decode()
-
-
 class Signed(unittest.TestCase):
     def setUp(self):
         link = world.command("administrator", "add", "ada", "--role", "admin").stdout.split()[-1]
         world.phone_registered(link, "ada.json")
-        self.visitor = Visitor()
+        self.visitor = Visitor(world.address, world.certificate)
         self.visitor.ask("POST", "/sign-in", name="ada")
         digits = re.search(r'class="digits">(\d\d)<', self.visitor.ask("GET", "/sign-in")[1])[1]
         subprocess.run([program("iampass-phone"), "watch", "--state", world.path("ada.json"), "--answer", "approve", "--code", digits],

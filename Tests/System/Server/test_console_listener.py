@@ -5,6 +5,7 @@ import unittest
 import urllib.parse
 
 from Support.Service import ports
+from Support.Service.console_visitor import Visitor
 from Support.Service.server import USAGE, ServerWorld, until
 
 PUBLIC = "https://iampass.example.org:8443"
@@ -43,6 +44,17 @@ class Listeners(unittest.TestCase):
     def test_links_for_phones_lead_to_the_service(self):
         link = world.command("administrator", "add", "grace", "--role", "admin").stdout.split()[-1]
         self.assertTrue(link.startswith(PUBLIC + "/"), link)
+
+    def test_links_that_the_console_shows_lead_to_the_service(self):
+        until(lambda: world.console in world.command("console-link").stdout, "the console's own address")
+        visitor = Visitor(world.console, world.certificate)
+        code = world.command("console-link").stdout.strip().rpartition("/")[2]
+        self.assertEqual(visitor.ask("POST", "/enter", code=code)[0], 303)
+        token = re.search(r'name="token" value="([0-9a-f]+)"', visitor.ask("GET", "/administrators")[1])[1]
+        status, page = visitor.ask("POST", "/administrators", token=token, name="hopper", role="auditor")
+        self.assertEqual(status, 200, page)
+        link = re.search(r'<pre id="link">([^<]*)</pre>', page)[1]
+        self.assertTrue(link.startswith(PUBLIC + "/register/"), link)
 
 
 class Refused(unittest.TestCase):

@@ -8,10 +8,12 @@ struct ConsoleVisitor {
   let fixture: Fixture
   var cookie: String?
   var token: String?
+  /// The listener that its requests come by.
+  var listener = Listener.everything
 
-  static func admitted(to fixture: Fixture) async throws -> ConsoleVisitor {
+  static func admitted(to fixture: Fixture, by listener: Listener = .everything) async throws -> ConsoleVisitor {
     let code = try await fixture.service.storage.createConsoleLink(at: fixture.clock.now)
-    var visitor = ConsoleVisitor(fixture: fixture)
+    var visitor = ConsoleVisitor(fixture: fixture, listener: listener)
     let reply = await visitor.post("/enter", ["code": code.exposedValue])
     #expect(reply.status == 303)
     visitor.cookie = try #require(reply.header("Set-Cookie")?.split(separator: ";").first.map(String.init))
@@ -40,9 +42,10 @@ struct ConsoleVisitor {
     let headers = [("Cookie", cookie), ("Origin", origin), ("Accept", accept)].compactMap { name, value in
       value.map { (name: name, value: $0) }
     }
-    return await fixture.respond(
-      ServiceRequest(
-        method: method, target: "/console" + path, authority: Fixture.authority, headers: headers, body: body))
+    var request = ServiceRequest(
+      method: method, target: "/console" + path, authority: Fixture.authority, headers: headers, body: body)
+    request.listener = listener
+    return await fixture.respond(request)
   }
 }
 

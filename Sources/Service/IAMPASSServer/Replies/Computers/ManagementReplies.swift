@@ -73,7 +73,7 @@ struct ManagementReplies: Sendable {
   ) async throws -> ServiceReply {
     guard let isSealed = call.wantsSealedLink else { return .refused(.badRequest) }
     let made = try await links.make(
-      for: name, of: application.id, displayName: call.displayName, at: call.address)
+      for: name, of: application.id, displayName: call.displayName, at: call.address.url)
     return try made.map { try linkReply($0, sealedFor: isSealed ? client : nil) } ?? .refused(.unknownUser)
   }
 
@@ -89,7 +89,7 @@ struct ManagementReplies: Sendable {
     }
     let made = try await links.make(
       for: name, of: application.id, displayName: call.displayName, losing: loss, phone: call.lostPhone,
-      at: call.address)
+      at: call.address.url)
     if let made { return try linkReply(made, sealedFor: isSealed ? client : nil) }
     let user = call.lostPhone == nil ? nil : try await storage.user(name, of: application.id)
     return .refused(user == nil ? .unknownUser : .unknownDevice, as: 404)
@@ -115,7 +115,7 @@ struct ManagementReplies: Sendable {
     guard words.utf8.count <= RegistrationHook.greatestMessage else { return .refused(.badRequest) }
     guard
       let link = try await links.make(
-        for: name, of: application.id, displayName: request.displayName ?? "", at: call.address)
+        for: name, of: application.id, displayName: request.displayName ?? "", at: call.address.url)
     else { return .refused(.unknownUser) }
     let isSent = await RegistrationHook.run(
       settings.hook, number: request.phoneNumber, message: words + " " + link.url)

@@ -17,9 +17,10 @@ struct RegistrationLinks: Sendable {
   ///   - displayName: the user's name on the phone; empty: the name on the lost phone.
   ///   - losing: revokes the user's phones at once.
   ///   - phone: the id of the lost phone; nil: all of them.
+  ///   - address: the service's address for phones, with which the link begins.
   func make(
     for name: String, of application: String, displayName: String, losing: PhoneLoss? = nil,
-    phone: String? = nil, at address: PublicAddress
+    phone: String? = nil, at address: ServerURL
   ) async throws -> Made? {
     let code = Secret(try RandomValue.identifier())
     let order = LinkOrder(
@@ -30,7 +31,7 @@ struct RegistrationLinks: Sendable {
     core.announceEnd(of: stored.closed)
     if losing != nil { core.board.changed(.user(stored.user)) }
     return Made(
-      url: address.url.route(["register", code.exposedValue]), endedSessions: losing?.countsEnded(among: stored.closed))
+      url: address.route(["register", code.exposedValue]), endedSessions: losing?.countsEnded(among: stored.closed))
   }
 }
 

@@ -9,6 +9,7 @@ struct Console: Sendable {
   let core: ServiceCore
   let management: ManagementReplies
   let sessions: SessionReplies
+  /// The service's address for phones and computers; nil: the browser's own request names it.
   let publicURL: ServerURL?
   /// When the shown certificate expires; nil if that is not known.
   let certificateEnd: @Sendable () -> UnixTime?
@@ -19,6 +20,8 @@ struct Console: Sendable {
   var storage: any ServiceStorage { core.storage }
   /// Converts stored service time for display.
   func dated(_ time: UnixTime?) -> UnixTime? { time.map(storage.clock.unixTime) }
+  /// The service's address for phones and computers. The console may have a listener and an address of its own.
+  var publicAddress: ServerURL { publicURL ?? call.address.url }
   /// The address of the pages, as the browser sees it.
   var base: String { call.address.url.basePath + "/console" }
 

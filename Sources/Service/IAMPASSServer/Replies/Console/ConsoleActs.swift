@@ -69,7 +69,7 @@ extension Console {
       guard let code = try await storage.invitation(ofListed: name, of: id, isFurther: false, at: now) else {
         return redirect("/application/\(id)", done: .listed)
       }
-      let link = call.address.url.route(["register", code.exposedValue])
+      let link = publicAddress.route(["register", code.exposedValue])
       return linkPage(link, name: name, back: "/application/\(id)", visitor)
     } catch let refusal as UserListRefusal {
       return try await applicationPage(id, visitor, problem: refusal.explanation)
@@ -174,7 +174,7 @@ extension Console {
         let link = try await management.links.make(
           for: found.user.name, of: application, displayName: name.isEmpty ? KnownUser.nobodysName : name,
           losing: act == .lost ? phoneLoss : nil, phone: field("phone").flatMap { $0.isEmpty ? nil : $0 },
-          at: call.address)
+          at: publicAddress)
       else { return refusal(.unknownUser) }
       return linkPage(link.url, name: name, back: "/application/\(application)/user/\(id)", visitor)
     }

@@ -98,7 +98,7 @@ extension Console {
     case .hasPhone: return try await administratorsPage(visitor, problem: "\(name) has a phone already.")
     case .code(let code):
       if isLost { core.board.changedAll() }
-      let link = call.address.url.route(["register", code.exposedValue])
+      let link = publicAddress.route(["register", code.exposedValue])
       return linkPage(link, name: name, back: "/administrators", pins: false, visitor)
     }
   }

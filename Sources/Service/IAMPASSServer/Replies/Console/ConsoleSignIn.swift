@@ -64,7 +64,7 @@ extension Console {
       key: key, session: session?.id, matchCode: try await shownCode(of: session), askedAt: now,
       network: call.client.widerNetwork)
     guard try await storage.keep(ask, at: now) else { return false }
-    if let session { sessions.announce(session, call) }
+    if let session { sessions.announce(session, contact: publicAddress.origin) }
     return true
   }
 

@@ -142,7 +142,7 @@ extension Console {
   /// - Returns: nil if the phone was asked.
   private func sign(_ subject: DocumentOrder.Subject, _ visitor: Visitor) async throws -> DocumentOutcome? {
     guard let name = visitor.administrator?.name else { return .notSigner }
-    let documents = DocumentRequests(core: core, sessions: sessions, contact: call.address.url.origin)
+    let documents = DocumentRequests(core: core, sessions: sessions, contact: publicAddress.origin)
     guard case .ended(let outcome) = try await documents.ask(for: DocumentOrder(subject, by: name)) else { return nil }
     return outcome
   }
