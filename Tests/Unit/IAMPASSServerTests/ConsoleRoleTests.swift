@@ -234,4 +234,38 @@ import Testing
     // The page with the old phone must not cut off the new one.
     #expect(await visitor.post(path + "/lost", ["seen": String(seen)]).reason == "CHANGED_MEANWHILE")
   }
+
+  @Test func anAdministratorsLostPhoneIsCutOffOnceByTwo() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    let storage = fixture.service.core.storage
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    let page = await visitor.get("/administrators").text
+    let mark = /administrators\/ada\/lost">\s*<input[^>]*>\s*<input type="hidden" name="seen" value="([0-9a-f]+)"/
+    let seen = ["seen": String(try #require(page.firstMatch(of: mark)).1)]
+    let link = await visitor.post("/administrators/ada/lost", seen).text
+    // The answer to a form is loaded again: the browser sends the form again.
+    #expect(await visitor.post("/administrators/ada/lost", seen).reason == "CHANGED_MEANWHILE")
+    let code = try #require(link.firstMatch(of: /\/register\/([0-9a-f]+)/)).1
+    #expect(try await TestPhone.register(in: fixture, code: Secret(String(code))).status == 200)
+    for act in ["lost", "remove", "role"] {
+      let reply = await visitor.post("/administrators/ada/" + act, seen.merging(["role": "auditor"]) { $1 })
+      #expect(reply.reason == "CHANGED_MEANWHILE", "\(act)")
+    }
+    #expect(try await storage.administrators().map { $0.phone != nil } == [true])
+  }
+
+  @Test func eachFormOfAnAdministratorKnowsWhatItsPageShowed() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    _ = try await fixture.service.core.storage.addAdministrator("zoe", role: .auditor, at: fixture.clock.now)
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    let page = await visitor.get("/administrators").text
+    let marked = page.matches(
+      of: /console\/administrators\/([a-z]+\/[a-z]+)">\s*<input[^>]*>\s*<input type="hidden" name="seen"/)
+    #expect(
+      marked.map { String($0.1) } == [
+        "ada/role", "ada/lost", "ada/remove", "zoe/role", "zoe/link", "zoe/lost", "zoe/remove",
+      ])
+  }
 }

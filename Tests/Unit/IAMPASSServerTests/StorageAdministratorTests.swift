@@ -138,6 +138,28 @@ import Testing
     }
     #expect(wins == 1)
   }
+
+  @Test(arguments: StorageEngine.allCases)
+  func whatIsMeantForALostPhoneIsNotDoneToTheNextOne(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    _ = try await room.administratorPhone(of: "ada")
+    let subject = ConsoleSubject.administrator("ada")
+    let seen = SeenState(subject: subject, state: try await room.storage.state(of: subject))
+    let act = ConsoleAct(administrator: "bo", approval: nil, seen: seen)
+    let first = try await ConsoleAct.$current.withValue(act) {
+      try await room.storage.invitation(ofAdministrator: "ada", isLost: true, at: room.now)
+    }
+    guard case .code(let code) = first else { throw StorageFixture.NotStarted() }
+    _ = try await room.storage.register(
+      try StorageFixture.newPhone(), by: code, at: room.now, deciding: StorageFixture.unusedLink
+    ).get()
+    await #expect(throws: ChangedMeanwhile.self) {
+      _ = try await ConsoleAct.$current.withValue(act) {
+        try await room.storage.invitation(ofAdministrator: "ada", isLost: true, at: room.now)
+      }
+    }
+    #expect(try await room.storage.administrators().first?.phone != nil)
+  }
 }
 
 extension ConsoleStore {

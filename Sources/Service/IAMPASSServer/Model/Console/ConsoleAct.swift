@@ -21,7 +21,7 @@ enum ConsoleSubject: Sendable {
   case credential(String)
   /// Which phone a user has.
   case phone(user: Int64)
-  /// An administrator's role.
+  /// An administrator's role, and which phone they have.
   case administrator(String)
 }
 

@@ -4,11 +4,17 @@ import IAMPASSProtocol
 
 extension Console {
   func administratorsPage(_ visitor: Visitor, problem: String? = nil) async throws -> ServiceReply {
+    // They are read before the shown data, so that a change in between is noticed.
+    var marks: [String: String] = [:]
+    for one in try await storage.administrators() {
+      marks[one.name] = try await storage.state(of: .administrator(one.name))
+    }
     let all = try await storage.administrators()
     var table = ConsoleTable(["Name", "Role", "Phone", ""])
     for one in all {
       let path = "/administrators/\(PercentEncoding.encode(one.name))"
-      let seen = SeenState.mark([one.role.rawValue])
+      // An administrator who was added in between has no mark yet: their forms are refused.
+      let seen = marks[one.name] ?? ""
       table.add([
         "\(one.name)", "\(one.role.rawValue)", one.phone.map { "\($0)" } ?? "<span class=\"soft\">none</span>",
         HTML([
@@ -19,12 +25,13 @@ extension Console {
             <button>Change the role</button>
             """),
           one.phone == nil
-            ? form(path + "/link", visitor, "<button class=\"quiet\">Link for a phone of \(one.name)</button>")
+            ? form(
+              path + "/link", visitor, seen: seen, "<button class=\"quiet\">Link for a phone of \(one.name)</button>")
             : .nothing,
           careful(
             "Lost phone", path + "/lost", visitor,
             "The phone stops working, and the browsers that it signed in are signed out. A link for a new phone is shown.",
-            button: "Cut off the phone of \(one.name)"),
+            seen: seen, button: "Cut off the phone of \(one.name)"),
           careful(
             "Remove", path + "/remove", visitor, "The phone stops working, and the browsers that it signed in.",
             seen: seen, button: "Remove \(one.name)"),
