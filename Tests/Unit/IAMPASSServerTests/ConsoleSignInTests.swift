@@ -170,6 +170,16 @@ import Testing
     #expect(try await phone.list().isEmpty)
   }
 
+  @Test func formsOfAnotherSiteDoNotUseUpAnAddresssSignIns() async throws {
+    let fixture = try await Fixture()
+    var visitor = ConsoleVisitor(fixture: fixture)
+    for _ in 0...FailureLimits.allowance(.consoleSignIn).failures {
+      let reply = await visitor.post("/sign-in", ["name": "ada"], origin: "https://elsewhere.test")
+      #expect(reply.status == 403)
+    }
+    #expect(await visitor.ask("ada").status == 303)
+  }
+
   @Test func signingOutAndThePhonesOwnEndCloseTheVisit() async throws {
     let fixture = try await Fixture()
     let (visitor, phone) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)

@@ -92,12 +92,7 @@ struct Router: Sendable {
       try await core.forUnauthenticated(call) {
         try await JoinReplies(core: core, phones: JoinPhones(core: core, sessions: sessions)).reply(call)
       }
-    case .console(let path):
-      if let wait = await waitForSignIn(path, call) {
-        .tooManyFailures(wait)
-      } else {
-        try await console(call).reply(to: path)
-      }
+    case .console(let path): try await console(call).reply(to: path)
     case .management(let route, let application):
       try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
     case .session(let route): try await reply(to: route, call)
@@ -111,12 +106,6 @@ struct Router: Sendable {
     Console(
       core: core, management: management, sessions: sessions, publicURL: publicURL, certificateEnd: certificateEnd,
       joinCodes: joinCodes, call: call, now: core.clock())
-  }
-
-  /// How long a browser that begins too many sign-ins must wait, in seconds; nil if it need not.
-  private func waitForSignIn(_ path: [String], _ call: Call) async -> Int64? {
-    guard path == ["sign-in"], call.request.method == "POST" else { return nil }
-    return await core.failures.note(.consoleSignIn, from: call.client.text, with: core.storage.limits, at: core.clock())
   }
 
   private func reply(to route: SessionRoute, _ call: Call) async throws -> ServiceReply {

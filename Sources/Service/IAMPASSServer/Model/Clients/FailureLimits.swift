@@ -19,7 +19,7 @@ final class FailureLimits: Sendable {
     case registration
     case joining
     case answer(device: String)
-    /// Each sign-in that a browser begins at the console, even if it succeeds.
+    /// Each sign-in that a browser begins at the console's own page, even if it succeeds.
     case consoleSignIn
 
     var name: String {

@@ -89,6 +89,7 @@ struct Console: Sendable {
     case .enter(let code?): return try await core.forUnauthenticated(call) { try await landing(Secret(code)) }
     case .enter(nil): return try await core.forUnauthenticated(call) { try await enter() }
     case .signIn:
+      if isPost, let wait = await waitForSignIn() { return .tooManyFailures(wait) }
       return try await core.forUnauthenticated(call) { isPost ? try await startSignIn() : try await signInProgress() }
     default: return refusal(.notFound)
     }

@@ -32,6 +32,14 @@ extension Console {
     return show("Sign in", content, visitor: nil, status: status, problem: problem, reason: reason)
   }
 
+  /// Counts a sign-in that one of our own pages begins. Forms of other sites must not count: any page that somebody opens
+  /// could keep the administrators of their address out.
+  ///
+  /// - Returns: how long a browser that begins too many must wait, in seconds; nil if it need not.
+  func waitForSignIn() async -> Int64? {
+    await core.failures.note(.consoleSignIn, from: call.client.text, with: storage.limits, at: now)
+  }
+
   /// Asks the phone. The reply is the same whether or not an administrator has the name, and a phone.
   func startSignIn() async throws -> ServiceReply {
     guard let name = field("name") else { return refusal(.badRequest) }
