@@ -120,6 +120,14 @@ class BrowserWorld:
             self.server.wait()
         self.reader.join(10)
 
+    def use_data(self, folder):
+        """Has the service use this folder's data from now on, unless it has taken them already."""
+        if os.path.exists(folder):
+            self.stop()
+            shutil.rmtree(self.path("data"))
+            os.rename(folder, self.path("data"))
+            self.start()
+
     def close(self):
         self.stop()
         shutil.rmtree(self.folder, ignore_errors=True)

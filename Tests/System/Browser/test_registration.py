@@ -1,6 +1,7 @@
 """The phone's page in a real browser: how it becomes a phone, and stops being one."""
 
 import json
+import os
 import unittest
 
 from browser import start_browser
@@ -150,6 +151,23 @@ class Registrations(PhonePageCase):
         self.browser.sees("#welcome")
         other.tap("#register")
         other.sees("#said", "phone now")
+
+    def test_outlives_a_service_that_was_started_without_its_data(self):
+        self.register()
+        data, aside = self.world.path("data"), self.world.path("aside")
+        self.world.stop()
+        os.rename(data, aside)
+        self.world.start()
+        self.addCleanup(self.world.use_data, aside)
+        said = self.browser.says(".account .unknown", "does not know this phone at the moment", "keeps its key")
+        self.assertNotIn("another phone", said)
+        self.browser.misses("#apart")
+        self.browser.misses("#problem")
+        self.world.use_data(aside)
+        self.browser.script("window.dispatchEvent(new Event('online'))")
+        self.connected()
+        self.browser.misses(".account .unknown")
+        self.assertEqual(self.approve(self.world.sign_in(self.user)), "active")
 
 
 class BelowAPath(PhonePageCase):

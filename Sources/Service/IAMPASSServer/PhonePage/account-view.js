@@ -67,6 +67,16 @@ export class AccountView {
     if (status.methods) void this.#showMethods(status.methods);
   }
 
+  /** Whether the service says that it does not know this phone. That alone never ends the account. */
+  showUnknown(isUnknown) {
+    const text = isUnknown
+      ? "The service does not know this phone at the moment, so no request comes to it. The phone keeps its key, and asks "
+        + "again by itself. If this lasts, tell your administrator."
+      : null;
+    // Setting the same text again would read it out again.
+    if (this.#part(".unknown").textContent !== (text ?? "")) show(this.#part(".unknown"), text);
+  }
+
   /** Ends these of the user's sessions. */
   async end(sessions) {
     for (let start = 0; start < sessions.length; start += mostEnded) {

@@ -19,7 +19,7 @@ const patience = 5_000;
 const lookPause = 60_000;
 
 class PhonePage {
-  /** By phone id: `{view, stream, isOpen, toldLook}`. */
+  /** By phone id: `{view, stream, isOpen, isUnknown, toldLook}`. */
   #phones = new Map();
   #requests = new RequestList((account) => this.#offerToEndSessions(account));
   #ringing = new Ringing(() => this.#accounts());
@@ -131,7 +131,7 @@ class PhonePage {
 
   #add(account) {
     const view = new AccountView(account, (ended) => this.#remove(ended));
-    const phone = { view, stream: null, isOpen: false, toldLook: -lookPause };
+    const phone = { view, stream: null, isOpen: false, isUnknown: false, toldLook: -lookPause };
     this.#phones.set(account.device, phone);
     find("account-list").append(view.element);
     this.#tellLook();
@@ -145,6 +145,8 @@ class PhonePage {
       },
       state: (state) => {
         phone.isOpen = state === "open";
+        phone.isUnknown = state === "unknown";
+        view.showUnknown(phone.isUnknown);
         if (phone.isOpen) forgetOutages();
         this.#showConnection();
         if (phone.isOpen) void this.#ringing.catchUp();
@@ -183,10 +185,12 @@ class PhonePage {
   #showConnection() {
     const phones = [...this.#phones.values()];
     const away = phones.filter(({ isOpen }) => !isOpen).length;
+    // The card of a phone that the service does not know tells of that.
+    const isApart = phones.some(({ isOpen, isUnknown }) => !isOpen && !isUnknown);
     const text = phones.length === 0 ? "" : away === 0 ? "Connected" : "Connecting…";
     // Setting the same text again would read it out again.
     if (find("connection").textContent !== text) find("connection").textContent = text;
-    if (away === 0) {
+    if (!isApart) {
       clearTimeout(this.#apart);
       this.#apart = null;
       find("apart").hidden = true;

@@ -48,7 +48,8 @@ export class EventStream {
   #heard = 0;
 
   /**
-   * @param handlers `event(name, value)`, `state("open" | "waiting")`, and `cutOff(reason)`, which is the last call.
+   * @param handlers `event(name, value)`, `state("open" | "waiting" | "unknown")`, and `cutOff(reason)`, which is the last
+   *   call.
    */
   constructor(account, handlers) {
     this.#account = account;
@@ -75,11 +76,14 @@ export class EventStream {
         await this.#follow(() => (pause = firstPause));
       } catch (error) {
         if (this.#stopped) return;
-        if (error instanceof Refusal && ["DEVICE_CUT_OFF", "UNKNOWN_DEVICE"].includes(error.reason)) {
-          this.#handlers.cutOff(error.reason);
+        const reason = error instanceof Refusal ? error.reason : null;
+        if (reason === "DEVICE_CUT_OFF") {
+          this.#handlers.cutOff(reason);
           return;
         }
-        this.#handlers.state("waiting");
+        // Everybody is told so, for example by a service that was started without its data. The key stays good.
+        if (reason === "UNKNOWN_DEVICE") pause = longestPause;
+        this.#handlers.state(reason === "UNKNOWN_DEVICE" ? "unknown" : "waiting");
       }
       if (this.#stopped) return;
       await this.#rest(pause * (0.5 + Math.random()));

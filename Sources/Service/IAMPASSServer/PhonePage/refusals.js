@@ -14,7 +14,7 @@ const words = {
   LINK_EXPIRED: "This link has expired. Ask for a new one.",
   HAS_MOBILE_DEVICE: "This user already has a phone. If that phone is lost, ask your administrator for a link that replaces it.",
   TOO_MANY_FAILURES: "Too many failed attempts from this network. Try again in some minutes.",
-  UNKNOWN_DEVICE: "The service does not know this phone any more. Ask for a new registration link.",
+  UNKNOWN_DEVICE: "The service does not know this phone at the moment. Try again later. If this lasts, tell your administrator.",
   DEVICE_CUT_OFF: "This phone was cut off: another phone replaced it, or it was reported as lost. Ask your administrator.",
   WRONG_ORIGIN: "This phone was registered at another address of the service. Ask for a new link.",
   ALREADY_ANSWERED: "This request was already answered.",

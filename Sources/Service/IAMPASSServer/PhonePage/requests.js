@@ -18,7 +18,7 @@ const done = {
 /** Refusals that another answer would not change. */
 const final = [
   "ALREADY_ANSWERED", "TOO_LATE", "UNKNOWN_REQUEST", "WRONG_CODE", "WRONG_CHALLENGE", "WRONG_CONTEXT", "WRONG_NONCE",
-  "DEVICE_CUT_OFF", "UNKNOWN_DEVICE",
+  "DEVICE_CUT_OFF",
 ];
 
 const title = (request) => (isForDocument(request) ? heading : globalThis.iampass.title(request.context));
