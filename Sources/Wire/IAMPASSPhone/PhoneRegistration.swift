@@ -58,11 +58,21 @@ public struct PhoneRegistration {
     let request = RegisterRequest(
       code: link.code, publicKey: publicKey, credential: credential, pinMAC: link.pin(of: keys), way: way,
       name: name)
-    let body = try service.post(DeviceRoute.register, request.encoded())
+    let body = try posted(request.encoded())
     let reply = try understood { () throws(MessageError) in try RegisterReply(parsing: body) }
     return PhoneAccount(
       server: link.server, device: reply.device, key: key, agreementKey: agreementKey,
       application: reply.application, user: reply.user, authority: authority)
+  }
+
+  /// Sends the registration, and once more if its reply was lost: the service repeats it for the same keys.
+  private func posted(_ body: [UInt8]) throws(PhoneError) -> [UInt8] {
+    do throws(PhoneError) {
+      return try service.post(DeviceRoute.register, body)
+    } catch {
+      guard error.isPassing else { throw error }
+      return try service.post(DeviceRoute.register, body)
+    }
   }
 }
 

@@ -37,6 +37,23 @@ import Testing
     #expect(storage.accounts().isEmpty)
   }
 
+  @Test func aLostReplyIsAskedForOnceMoreWithTheSameKeys() throws {
+    let service = ScriptedService([.failure(.connectionLost), ScriptedService.registered])
+    let storage = ScriptedStorage()
+    #expect(try registration(service).register(in: storage).account.device == "d")
+    #expect(service.asked.count == 2)
+    #expect(Set(service.asked.map(\.body)).count == 1)
+    #expect(storage.accounts().count == 1)
+  }
+
+  @Test func aServiceThatStaysAwayIsAskedTwice() throws {
+    let service = ScriptedService([.failure(.connectionLost), .reply(503, "")])
+    #expect(throws: PhoneError.unavailable(status: 503)) {
+      try registration(service).register(in: ScriptedStorage())
+    }
+    #expect(service.isFinished)
+  }
+
   @Test func withoutItsScreenLockThePhoneIsNotRegistered() throws {
     let service = ScriptedService([])
     #expect(throws: PhoneError.methodNotSupported) {

@@ -39,6 +39,20 @@ import Testing
     #expect(try RegisterReply(parsing: reply.body).methods == [.acceptance, .device])
   }
 
+  @Test func aRegistrationIsRepeatedWithItsCredentialAlone() async throws {
+    let (fixture, code) = try await fixtureWithCode()
+    let first = try await register(fixture, code)
+    let second = try await register(fixture, code)
+    #expect(second.status == 200)
+    #expect(try RegisterReply(parsing: second.body) == RegisterReply(parsing: first.body))
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).reason == "LINK_USED")
+    let other = try TestAuthenticator(id: [7])
+    let sent = try await register(fixture, code) { _ in
+      try other.credential(challenge: CredentialChallenge.bytes(for: code, publicKey: try key.publicKey.text))
+    }
+    #expect(sent.reason == "LINK_USED")
+  }
+
   @Test func aPhoneWithoutACredentialHasATapOnly() async throws {
     let (fixture, code) = try await fixtureWithCode()
     let reply = try await TestPhone.register(in: fixture, code: code)

@@ -144,6 +144,10 @@ extension LosingStorage {
     try await call { try await $0.link(code) }
   }
 
+  func phone(registeredBy code: Secret) async throws -> LinkedPhone? {
+    try await call { try await $0.phone(registeredBy: code) }
+  }
+
   func register(
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>

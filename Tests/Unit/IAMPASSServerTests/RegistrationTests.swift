@@ -52,6 +52,67 @@ import Testing
     #expect(second.reason == "LINK_USED")
   }
 
+  /// As after a reply that was lost.
+  @Test(arguments: StorageEngine.allCases)
+  func sameCodeAndKeyTwiceIsOnePhone(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    try await fixture.addUser("alice")
+    let (code, key) = (try await fixture.linkCode(for: "alice"), try DeviceKey.generate())
+    let first = try await TestPhone.register(in: fixture, code: code, key: key)
+    let storage = fixture.service.core.storage
+    let entries = try await storage.auditEntries(after: 0, limit: 100).count
+    let second = try await TestPhone.register(in: fixture, code: code, key: key)
+    #expect(second.status == 200)
+    #expect(try RegisterReply(parsing: second.body) == RegisterReply(parsing: first.body))
+    #expect(try await storage.stock().phones == 1)
+    #expect(try await storage.auditEntries(after: 0, limit: 100).count == entries)
+    // The link stays used, for everybody else and for whoever looks at it.
+    #expect(try await TestPhone.register(in: fixture, code: code).reason == "LINK_USED")
+    #expect(await show(code, fixture).reason == "LINK_USED")
+  }
+
+  @Test func aRegistrationIsRepeatedWithinTheLinksTimeOnly() async throws {
+    let fixture = try await fixtureWithUser()
+    let (code, key) = (try await fixture.linkCode(for: "alice"), try DeviceKey.generate())
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).status == 200)
+    fixture.clock.advance(seconds: 899)
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).status == 200)
+    fixture.clock.advance(seconds: 1)
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).reason == "LINK_USED")
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func oneRegistrationSentThriceAtOnceIsOnePhone(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    try await fixture.addUser("alice")
+    let (code, key) = (try await fixture.linkCode(for: "alice"), try DeviceKey.generate())
+    let request = TestPhone.request(
+      DeviceRoute.register, RegisterRequest(code: code, publicKey: try key.publicKey.text).encoded())
+    let service = fixture.service
+    let devices = try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<3 {
+        group.addTask { try RegisterReply(parsing: await service.respond(to: request).body).device }
+      }
+      return try await group.reduce(into: Set<String>()) { $0.insert($1) }
+    }
+    #expect(devices.count == 1)
+    #expect(try await fixture.service.core.storage.stock().phones == 1)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aPhoneThatWasCutOffMeanwhileIsNotToldAgain(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    try await fixture.addUser("alice")
+    let (code, key) = (try await fixture.linkCode(for: "alice"), try DeviceKey.generate())
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).status == 200)
+    let next = try await fixture.linkCode(for: "alice", lost: true)
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).reason == "LINK_USED")
+    // Nor of another link's phone that has the same key.
+    fixture.clock.advance(seconds: 1)
+    #expect(try await TestPhone.register(in: fixture, code: next, key: key).status == 200)
+    #expect(try await TestPhone.register(in: fixture, code: code, key: key).reason == "LINK_USED")
+  }
+
   @Test func aLinkExpires() async throws {
     let fixture = try await fixtureWithUser()
     let code = try await fixture.linkCode(for: "alice")

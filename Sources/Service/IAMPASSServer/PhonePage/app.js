@@ -6,7 +6,7 @@ import { complain, find, say, show } from "./dom.js";
 import { EventStream } from "./events.js";
 import { isOffline, isPageKept, OfflineRequest } from "./offline.js";
 import { hideSecret, secretOf } from "./pins.js";
-import { codeIn, hideCode, keepKey, registeredAccounts, Registration } from "./registration.js";
+import { codeIn, hideCode, keepKey, lostAccounts, registeredAccounts, Registration } from "./registration.js";
 import { complainOf, forgetOutages, sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
 import { Ringing } from "./ringing.js";
@@ -42,6 +42,7 @@ class PhonePage {
     this.#arrange();
     this.#followAddress();
     if (this.#phones.size > 0) void keepKey(false);
+    void this.#takeUpLost();
     await this.#ringing.start();
     await this.#tellWhetherKept();
   }
@@ -113,15 +114,27 @@ class PhonePage {
     find("another").hidden = true;
     find("another-link").value = "";
     new Registration(codeIn(link), secret, (account) => {
-      this.#add(account);
-      this.#arrange();
-      void this.#ringing.refresh();
-      void keepKey(true);
+      this.#addNew(account);
       find("requests-title").focus();
     }, (isForAnother) => {
       this.#arrange();
       if (isForAnother) this.#askForLink();
     });
+  }
+
+  /** Phones that the service registered, whose page was left before it was told so. */
+  async #takeUpLost() {
+    for (const account of await lostAccounts(codeIn(location.href)).catch(() => [])) {
+      this.#addNew(account);
+      say(`This is ${account.user}’s phone now.`);
+    }
+  }
+
+  #addNew(account) {
+    if (!this.#phones.has(account.device)) this.#add(account);
+    this.#arrange();
+    void this.#ringing.refresh();
+    void keepKey(true);
   }
 
   #askForLink() {

@@ -7,8 +7,12 @@ import { complainOf, sentence } from "./refusals.js";
 
 const { accounts, base, get, makeAgreementKey, makeKey, post } = globalThis.iampass;
 
-/** Marks a key whose registration is under way; it is never an account. */
+/** Begins the name of a registration whose reply has not come, beside the accounts; its link's code follows. */
 const pending = "pending";
+const isPending = ({ device }) => device.startsWith(pending);
+
+/** Whether the service itself refused, and would again. A limit ends, and an error page may be a proxy's. */
+const isFinal = ({ status, reason }) => status >= 400 && status < 500 && status !== 429 && !reason.startsWith("HTTP_");
 
 /** The code in a registration link of this service; null for any other text. */
 export function codeIn(link) {
@@ -64,15 +68,17 @@ export class Registration {
       find(id).hidden = true;
     }
     try {
-      this.#link = await get("register/" + encodeURIComponent(this.#code));
+      const begun = await takeUp(this.#code);
+      if (begun) return await this.#finish(begun);
+      this.#link = await look(this.#code);
       this.#hasLock = await screenLock.isThere();
       this.#offer();
     } catch (error) {
       show(find("registration-text"), sentence(error));
-      find("registration-again").hidden = !error.isOutage;
-      find("registration-another").hidden = Boolean(error.isOutage);
+      find("registration-again").hidden = isFinal(error);
+      find("registration-another").hidden = !isFinal(error);
       find("registration-leave").hidden = false;
-      if (!error.isOutage) this.#forget();
+      if (isFinal(error)) this.#forget();
     }
     find("registration-title").focus();
   }
@@ -100,55 +106,53 @@ export class Registration {
     return withButtonsOff(find("registration"), async () => {
       complain(null);
       try {
-        const account = await this.#register();
-        this.#close();
-        const lacksLock = this.#hasLock && !account.methods.includes("device");
-        const lock = this.#isSynced
-          ? " Its screen lock was not added: your administrator does not accept passkeys that are synced to other devices."
-          : lacksLock ? " Its screen lock was not added." : "";
-        sayForLong(`This is ${account.user}’s phone now.${lock}` + sixWords(await words(account)));
-        this.#registered(account);
+        await this.#finish(await this.#register());
       } catch (error) {
         complainOf(error);
-        if (error.status >= 400 && error.status < 500) this.#forget();
+        if (isFinal(error)) this.#forget();
       }
     });
   }
 
+  async #finish(account) {
+    keepSecret(account.device, this.#secret, this.#code);
+    this.#close();
+    const lacksLock = this.#hasLock && !account.methods.includes("device");
+    const lock = this.#isSynced
+      ? " Its screen lock was not added: your administrator does not accept passkeys that are synced to other devices."
+      : lacksLock ? " Its screen lock was not added." : "";
+    sayForLong(`This is ${account.user}’s phone now.${lock}` + sixWords(await words(account)));
+    this.#registered(account);
+  }
+
+  /** A tap after a lost reply repeats what was sent: the service may have taken that key, and takes no other. */
   async #register() {
-    const key = await makeKey();
-    let credential = this.#hasLock ? await this.#credential(key.publicKey) : null;
-    // A browser that cannot keep a key must not use up the link.
-    await accounts.put({ device: pending, ...key });
-    this.#isSynced = false;
-    let reply;
+    const begun = await accounts.get(pending + this.#code) ?? await this.#begin();
     try {
-      reply = await this.#send(key.publicKey, credential);
+      return await send(begun);
     } catch (error) {
       if (error.reason !== "SYNCED_PASSKEY") throw error;
       // The link is still good. The phone can be asked for a tap.
-      [credential, this.#isSynced] = [null, true];
-      reply = await this.#send(key.publicKey, credential);
+      this.#isSynced = true;
+      return send(await this.#keep(begun, null));
     }
-    const account = {
-      device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
-      methods: reply.methods ?? ["acceptance"],
-      credential: credential && { id: credential.id, public_key: credential.public_key }, ...key,
-      agreement: await makeAgreementKey(),
-    };
-    keepSecret(account.device, this.#secret, this.#code);
-    await accounts.put(account);
-    await accounts.remove(pending);
-    return account;
   }
 
-  async #send(publicKey, credential) {
+  async #begin() {
+    const key = await makeKey();
+    return this.#keep(key, this.#hasLock ? await this.#credential(key.publicKey) : null);
+  }
+
+  /** Keeps what is to be sent. A browser that cannot keep a key must not use up the link. */
+  async #keep({ privateKey, publicKey }, credential) {
     const body = {
       code: this.#code, public_key: publicKey, ...(credential && { credential }),
       name: find("registration-name").value.trim() || usualName(),
       ...await pin(this.#secret, this.#code, publicKey, credential),
     };
-    return (await post("device/v1/register", body)).json();
+    const begun = { device: pending + this.#code, privateKey, publicKey, body };
+    await accounts.put(begun);
+    return begun;
   }
 
   /** Null if the user did not unlock the phone: the screen lock can be added later. */
@@ -168,6 +172,46 @@ export class Registration {
   #close() {
     this.#forget();
     find("registration").hidden = true;
+  }
+}
+
+const look = (code) => get("register/" + encodeURIComponent(code));
+
+/** Registers a phone, also a second time: the service gives the same keys the same reply. Gives the stored account. */
+async function send({ device: name, privateKey, publicKey, body }) {
+  try {
+    const reply = await (await post("device/v1/register", body)).json();
+    const { credential = null } = body;
+    const fresh = {
+      device: reply.device, user: reply.user, application: reply.application, origin: base.origin,
+      methods: reply.methods ?? ["acceptance"],
+      credential: credential && { id: credential.id, public_key: credential.public_key }, privateKey, publicKey,
+      agreement: await makeAgreementKey(),
+    };
+    // Another tab may have taken it up, too, and given it a key for agreement.
+    const account = await accounts.change(fresh.device, (known) => known ?? fresh);
+    await accounts.remove(name);
+    return account;
+  } catch (error) {
+    if (isFinal(error)) await accounts.remove(name);
+    throw error;
+  }
+}
+
+/**
+ * The account of a registration by the link with this code whose reply was lost; null if there is none. The link is used
+ * by then: nothing is registered here that the service has not registered.
+ */
+async function takeUp(code) {
+  const begun = await accounts.get(pending + code);
+  if (!begun) return null;
+  try {
+    await look(code);
+    return null;
+  } catch (error) {
+    if (error.reason === "LINK_USED") return send(begun);
+    if (isFinal(error)) await accounts.remove(begun.device);
+    throw error;
   }
 }
 
@@ -202,15 +246,29 @@ export async function keepKey(isNew) {
 
 const sixWords = (text) => text ? ` Its six words: ${text}.` : "";
 
-/**
- * This phone's accounts. A registration that was interrupted is removed. Accounts of an older page get the key by which
- * they approve without a network.
- */
+/** This phone's accounts. Those of an older page get the key by which they approve without a network. */
 export async function registeredAccounts() {
-  const all = await accounts.all();
-  if (all.some(({ device }) => device === pending)) await accounts.remove(pending);
-  const whole = all.filter(({ device }) => device !== pending);
-  const agreed = await Promise.all(whole.map(async (account) => (
-    account.agreement ? account : accounts.agree(account.device, await makeAgreementKey()))));
+  const whole = (await accounts.all()).filter((account) => !isPending(account));
+  const agreed = await Promise.all(whole.map(async (account) => {
+    if (account.agreement) return account;
+    const agreement = await makeAgreementKey();
+    // Whichever of several tabs gave it first.
+    return accounts.change(account.device, (stored) => stored && { ...stored, agreement: stored.agreement ?? agreement });
+  }));
   return agreed.filter(Boolean);
+}
+
+/**
+ * The accounts of registrations whose reply was lost as their page was left, as far as the service can be asked.
+ *
+ * @param current the code of the link that this page shows, which is taken up there
+ */
+export async function lostAccounts(current) {
+  const found = [];
+  for (const { device, body } of (await accounts.all()).filter(isPending)) {
+    // An older page kept a key alone.
+    if (!body) await accounts.remove(device);
+    else if (body.code !== current) found.push(await takeUp(body.code).catch(() => null));
+  }
+  return found.filter(Boolean);
 }

@@ -166,7 +166,7 @@ async function move(event) {
   const subscription = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
   if (!subscription) return;
   const { endpoint, keys } = subscription.toJSON();
-  for (const account of await accounts.all()) {
+  for (const account of (await accounts.all()).filter(({ user }) => user !== undefined)) {
     await ask(account, "push", "push", { subscription: { endpoint, p256dh: keys.p256dh, auth: keys.auth } });
   }
 }

@@ -89,17 +89,16 @@ globalThis.iampass = (() => {
     get: (device) => stored("readonly", (store) => store.get(device)),
     put: (account) => stored("readwrite", (store) => store.put(account)),
     remove: (device) => stored("readwrite", (store) => store.delete(device)),
-    /** The account with a key for agreement: the one that it has, whichever of several tabs gave it; or this one. */
-    agree: (device, agreement) => stored("readwrite", (store) => {
-      const reading = store.get(device);
-      reading.onsuccess = () => {
-        const account = reading.result;
-        if (!account || account.agreement) return;
-        account.agreement = agreement;
-        store.put(account);
-      };
-      return reading;
-    }),
+    /** Stores what `change` makes of the account, or of undefined, in one step: other tabs change accounts, too. */
+    change: async (device, change) => {
+      let changed;
+      await stored("readwrite", (store) => {
+        const reading = store.get(device);
+        reading.onsuccess = () => (changed = change(reading.result)) && store.put(changed);
+        return reading;
+      });
+      return changed;
+    },
   };
 
   /** A key pair whose private key scripts cannot read, ours included. */

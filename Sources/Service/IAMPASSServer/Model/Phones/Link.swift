@@ -14,7 +14,13 @@ struct Link: Sendable {
   /// The id of the lost phone, if it was named: the user's other phone stays.
   let lostPhone: String?
   let expiresAt: UnixTime
-  let isUsed: Bool
+  /// When it registered a phone; nil: it has not.
+  let usedAt: UnixTime?
+
+  var isUsed: Bool { usedAt != nil }
+
+  /// Whether it registered this phone. Both are stored with the same time.
+  func registered(_ phone: Phone) -> Bool { phone.user == user && usedAt == phone.registeredAt }
 
   static func hash(of code: Secret) -> String { Digest.hexadecimal(Digest.sha256(code.exposedBytes)) }
 }

@@ -32,7 +32,7 @@ struct RegistrationReplies: Sendable {
     // This is first and does not write, so that an invented code costs little.
     let arrival = core.clock()
     let link = Registration.usable(try await link(request.code)?.link, at: arrival)
-    if case .failure(let refusal) = link { return refusal.reply }
+    if case .failure(let refusal) = link { return try await reply(to: refusal, of: request) }
     switch try newPhone(request, call) {
     case .failure(let refusal): return reply(to: refusal)
     case .success(let phone):
@@ -43,7 +43,7 @@ struct RegistrationReplies: Sendable {
         }
       }
       switch result {
-      case .failure(let refusal): return refusal.reply
+      case .failure(let refusal): return try await reply(to: refusal, of: request)
       case .success(let registered): return announce(registered, phone)
       }
     }
@@ -81,8 +81,18 @@ struct RegistrationReplies: Sendable {
     core.audit.registered(phone: phone.id, user: registered.user)
     core.board.changed(.user(registered.user))
     let reply = RegisterReply(
-      device: phone.id, application: registered.application, user: registered.displayName,
-      methods: phone.credential == nil ? [.acceptance] : [.acceptance, .device])
+      device: phone.id, application: registered.application, user: registered.displayName, credential: phone.credential)
+    return ServiceReply(200, reply.encoded())
+  }
+
+  /// Refuses the registration. A phone that this link registered with these very keys gets its reply again: the first
+  /// one may have been lost. This changes nothing, and tells no more than the first reply did.
+  private func reply(to refusal: Refusal, of request: RegisterRequest) async throws -> ServiceReply {
+    guard refusal.reason == .linkUsed, let made = try await core.storage.phone(registeredBy: request.code),
+      core.clock() < made.link.expiresAt, made.hasKeys(of: request)
+    else { return refusal.reply }
+    let reply = RegisterReply(
+      device: made.phone.id, application: made.application, user: made.link.displayName, credential: made.credential)
     return ServiceReply(200, reply.encoded())
   }
 
@@ -122,6 +132,25 @@ struct RegistrationReplies: Sendable {
 extension Refusal {
   fileprivate static func badCredential(_ detail: CredentialRefusal) -> Refusal {
     Refusal(.badCredential, detail: detail)
+  }
+}
+
+extension RegisterReply {
+  fileprivate init(device: String, application: String, user: String, credential: VerifiedCredential?) {
+    self.init(
+      device: device, application: application, user: user,
+      methods: credential == nil ? [.acceptance] : [.acceptance, .device])
+  }
+}
+
+extension LinkedPhone {
+  /// Whether the request has the phone's key, and its screen lock's credential or none as the phone. A credential that
+  /// the phone got later is not the request's.
+  fileprivate func hasKeys(of request: RegisterRequest) -> Bool {
+    guard (try? DevicePublicKey(request.publicKey))?.text == phone.publicKey else { return false }
+    guard let sent = request.credential else { return credential == nil }
+    return credential?.id == Base64URL.encode(sent.id)
+      && credential?.publicKey == (try? DevicePublicKey(sent.publicKey))?.text
   }
 }
 

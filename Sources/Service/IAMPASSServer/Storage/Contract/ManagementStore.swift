@@ -35,6 +35,9 @@ protocol ManagementStore: Sendable {
   /// The link with this code, even if it is used or expired; nil if there is none.
   func link(_ code: Secret) async throws -> (link: Link, application: String)?
 
+  /// The live phone that the link with this code registered; nil if the link is not used, and if that phone was cut off.
+  func phone(registeredBy code: Secret) async throws -> LinkedPhone?
+
   /// Registers the phone for the link's user, and uses up the link, if `decide` says so. Registrations come one after
   /// the other, and `decide` sees the effect of earlier ones.
   ///
@@ -106,6 +109,15 @@ struct NewPhone: Sendable {
   var way: PushWay?
   /// The name that its user wants; see ``Phone/freeName(_:among:)``.
   var name: String? = nil
+}
+
+/// A live phone, and the link that registered it.
+struct LinkedPhone: Sendable {
+  let link: Link
+  /// The name of the user's application.
+  let application: String
+  let phone: Phone
+  let credential: VerifiedCredential?
 }
 
 /// The stored data about a registration link, for its use.

@@ -8,7 +8,7 @@ extension Link {
     replacesPhone = try row.get("replaces_phone")
     lostPhone = try row.get("lost_phone")
     expiresAt = try UnixTime(milliseconds: row.get("expires_at"))
-    isUsed = try (row.get("used_at") as Int64?) != nil
+    usedAt = try row.time("used_at")
   }
 
   static func find(code: Secret, in db: some StorageTransaction) throws -> Link? {

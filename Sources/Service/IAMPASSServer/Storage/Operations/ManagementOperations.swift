@@ -56,6 +56,17 @@ extension StorageEngine {
     }
   }
 
+  func phone(registeredBy code: Secret) async throws -> LinkedPhone? {
+    try await read { db in
+      guard let link = try Link.find(code: code, in: db),
+        let phone = try Phone.live(of: link.user, in: db).first(where: { link.registered($0) })
+      else { return nil }
+      return LinkedPhone(
+        link: link, application: try Application.name(of: link.user, in: db), phone: phone,
+        credential: try VerifiedCredential.of(phone: phone.id, in: db))
+    }
+  }
+
   func register(
     _ phone: NewPhone, by code: Secret, at now: UnixTime,
     deciding decide: @escaping @Sendable (LinkFacts) throws -> Result<Link, Refusal>
