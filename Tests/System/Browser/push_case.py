@@ -65,6 +65,13 @@ class DevTools:
             raise AssertionError(f"{method}: {reply['error']}")
         return reply["result"]
 
+    def run(self, text):
+        """The value of an expression."""
+        result = self.command("Runtime.evaluate", expression=text, awaitPromise=True, returnByValue=True)
+        if "exceptionDetails" in result:
+            raise AssertionError(result["exceptionDetails"])
+        return result["result"].get("value")
+
 
 class Tab(DevTools):
     """A tab of its own, since leaving WebDriver's tab removes its screen lock."""
@@ -83,13 +90,6 @@ class Worker(DevTools):
     def __init__(self, browser):
         super().__init__(
             browser, lambda http: next((one for one in http("list") if one["type"] == "service_worker"), None))
-
-    def run(self, text):
-        """The value of an expression."""
-        result = self.command("Runtime.evaluate", expression=text, awaitPromise=True, returnByValue=True)
-        if "exceptionDetails" in result:
-            raise AssertionError(result["exceptionDetails"])
-        return result["result"].get("value")
 
     def notifications(self):
         return self.run(

@@ -14,6 +14,7 @@ LOSING = """
     throw new TypeError("the reply was lost");
   };
 """
+STORED = "return (await iampass.accounts.all()).map(({ credential }) => credential?.id)"
 PHONES = "SELECT count(*) FROM phone JOIN user ON user.id = phone.user WHERE user.name = ?"
 
 
@@ -70,6 +71,26 @@ class LostReplies(PhonePageCase):
         self.browser.open(link)
         self.browser.tap("#register")
         self.browser.sees("#said", f"This is {self.user}’s phone now.")
+
+    def test_a_screen_lock_that_was_added_is_kept(self):
+        self.loses("credential")
+        self.browser.unlocks(False)
+        self.browser.open(self.world.link(self.user))
+        self.browser.tap("#register")
+        self.browser.sees("#said", "Its screen lock was not added.")
+        self.browser.unlocks(True)
+        self.browser.tap(".account summary")
+        self.browser.tap(".add-lock")
+        # The service tells the page by its events.
+        self.browser.misses(".add-lock")
+        words = self.browser.says(".account .words", "Six words")
+        [(credential,)] = self.world.database(
+            "SELECT credential FROM phone_credential JOIN phone ON phone.id = phone_credential.phone"
+            " JOIN user ON user.id = phone.user WHERE user.name = ?", self.user)
+        self.assertEqual(self.browser.script(STORED), [credential])
+        self.browser.open(self.world.address + "/phone/")
+        self.browser.tap(".account summary")
+        self.assertEqual(self.browser.says(".account .words", "Six words"), words)
 
 
 if __name__ == "__main__":

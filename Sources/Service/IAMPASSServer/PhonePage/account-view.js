@@ -174,8 +174,7 @@ export class AccountView {
     const told = others.map(({ name, since }) => `${since} ${name}`);
     if (String(known) === String(told)) return;
     const fresh = others.filter((phone, index) => known && !known.includes(told[index]));
-    this.account.others = told;
-    await accounts.put(this.account);
+    await this.#keep(() => ({ others: told }));
     if (fresh.length > 0) {
       complain(`Another phone was registered for ${this.account.user}: ${fresh.map(name).join(", ")}. If it is not yours, tell your administrator.`);
     }
@@ -186,9 +185,10 @@ export class AccountView {
     this.#part(".methods").textContent = hasLock
       ? "Answers by tap, and by screen lock if a computer asks for it." : "Answers by tap.";
     this.#part(".add-lock").hidden = hasLock || !(await screenLock.isThere());
-    if (methods && String(methods) !== String(this.account.methods)) {
-      this.account.methods = methods;
-      await accounts.put(this.account);
+    const lacksCredential = hasLock && !this.account.credential;
+    if (methods && (lacksCredential || String(methods) !== String(this.account.methods))) {
+      // The service has what was offered to it, though its reply was lost.
+      await this.#keep(({ credential, offered }) => ({ methods, credential: credential ?? (hasLock && offered || null) }));
     }
     const text = await words(this.account);
     show(this.#part(".words"), text && `Six words, by which a computer’s administrator recognizes this phone: ${text}.`);
@@ -238,14 +238,22 @@ export class AccountView {
     return item;
   }
 
+  /** Stores the members that `change` makes of the stored account. Other tabs may have changed the others meanwhile. */
+  async #keep(change) {
+    const kept = await accounts.change(this.account.device, (stored) => stored && { ...stored, ...change(stored) });
+    // Another tab may have ended the account.
+    Object.assign(this.account, kept ?? change(this.account));
+  }
+
   async #addLock() {
     const nonce = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
     const { user, application, publicKey } = this.account;
     const credential = await screenLock.create(user, application, nonce, publicKey);
     const pin = await laterPin(this.account.device, publicKey, credential);
+    const offered = { id: credential.id, public_key: credential.public_key };
+    await this.#keep(() => ({ offered }));
     const status = await ask(this.account, "credential", "credential", { nonce, credential, ...pin });
-    this.account.credential = { id: credential.id, public_key: credential.public_key };
-    await accounts.put(this.account);
+    await this.#keep(() => ({ credential: offered, offered: null }));
     this.update(status);
     sayForLong(`The screen lock was added. This phone’s six words are now: ${await words(this.account)}.`);
   }

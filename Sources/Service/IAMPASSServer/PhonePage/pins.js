@@ -86,7 +86,7 @@ const bitsOfAWord = 11;
 /**
  * Six words for two people to compare. `iampass-phone status` prints the same (PhoneKeys.words).
  *
- * Null if this browser does not know its keys: an older page registered it, or a reply was lost.
+ * Null if this browser does not know its keys: an older page registered it.
  */
 export async function words({ publicKey, credential, methods }) {
   if (!credential && methods?.includes("device")) return null;
