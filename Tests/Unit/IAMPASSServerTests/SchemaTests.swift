@@ -64,6 +64,7 @@ import Testing
     "computers' names": "7557ac17675b0e55",
     "sign-in counts": "8f360f571f7ed90a",
     "console networks": "a778780dd8c3c0f7",
+    "computers by name": "4796e58fdd20e031",
     "sealed clients": "24b425754b27559d",
     "signed members": "aee07ebb993beb10",
   ]
@@ -125,6 +126,7 @@ import Testing
     "computers' names": "d0aaa5d4c9d1fd9c",
     "sign-in counts": "2f54761134cb7989",
     "console networks": "8b5a61b7c20ebaaa",
+    "computers by name": "9a6e9b2d4b9ae759",
     "sealed clients": "e0ee77fdd7b43514",
     "signed members": "37840495f46ffc38",
   ]

@@ -25,7 +25,6 @@ import Testing
   /// What reads many rows, and may: a part of the statement, and why.
   private static let exceptions = [
     "INSERT INTO application (": "SQLite looks at what names a new row only while a foreign key is broken",
-    "FROM host_credential JOIN application ON": "the console's page of computers: it ends when it is full",
     "DELETE FROM link WHERE used_at IS NULL": "once after a copy was put back, or a standby promoted",
     "DELETE FROM signed_line": "once the computers give up what was signed; the other one has its index",
     "DELETE FROM application": "once in an application's life, with all of its sessions",

@@ -57,7 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks,
+    .consoleNetworks, .computersByName,
   ]
 
   static var migrator: DatabaseMigrator {
