@@ -62,7 +62,8 @@ public enum Program {
     spawn(words, input: STDIN_FILENO, output: output, error: STDERR_FILENO, isOwn: true)
   }
 
-  private static func spawn(
+  /// Nil if the program cannot be started.
+  static func spawn(
     _ words: [String], input: Int32, output: Int32, error: Int32, variables: [String] = [], isOwn: Bool = false
   ) -> pid_t? {
     var actions = posix_spawn_file_actions_t()
@@ -103,7 +104,8 @@ public enum Program {
     return status
   }
 
-  private static func readAll(
+  /// Nil if the time is over before the end, or `goesOn` returns false.
+  static func readAll(
     _ descriptor: Int32, _ deadline: MonotonicInstant, _ greatestOutput: Int, _ goesOn: () -> Bool
   ) -> [UInt8]? {
     var output: [UInt8] = []

@@ -59,10 +59,26 @@ package enum SafePath {
   /// The most links that are followed, as in the kernel.
   private static let mostLinks = 40
 
-  package static func place(of path: String) throws(PathFault) -> Place {
+  package static func place(of path: String) throws(PathFault) -> Place { try place(of: path, distrust) }
+
+  /// The same for a path that other users may change, but not this one, nor this group.
+  ///
+  /// - Throws: ``PathFault``, also if a folder or a link on the way belongs to `user`.
+  package static func place(
+    of path: String, keptFrom user: uid_t, _ group: gid_t
+  ) throws(PathFault) -> Place {
+    try place(of: path) { status in
+      guard status.st_uid != user else { return .ownedByAnother }
+      return isOpen(status, to: status.st_gid == group ? 0o022 : 0o002) ? .writableByOthers : nil
+    }
+  }
+
+  private static func place(
+    of path: String, _ distrust: (stat) -> PathFault.Code?
+  ) throws(PathFault) -> Place {
     var parts = try parts(of: path)
     guard let name = parts.popLast(), name != "..", name != "." else { throw PathFault(code: .notFolder, path: path) }
-    return Place(folder: try folder(parts, path), name: name, path: path)
+    return Place(folder: try folder(parts, path, distrust), name: name, path: path)
   }
 
   private static func parts(of path: String) throws(PathFault) -> [String] {
@@ -72,7 +88,21 @@ package enum SafePath {
     return path.split(separator: "/").map(String.init)
   }
 
-  private static func folder(_ parts: [String], _ path: String) throws(PathFault) -> Descriptor {
+  /// Why a part of a path is not this user's and root's alone; nil if it is.
+  private static func distrust(_ status: stat) -> PathFault.Code? {
+    guard status.st_uid == 0 || status.st_uid == geteuid() else { return .ownedByAnother }
+    return isOpen(status, to: 0o022) ? .writableByOthers : nil
+  }
+
+  /// Whether it is a folder in which others can replace files. In a folder like /tmp others can add files, but replace
+  /// only their own.
+  private static func isOpen(_ status: stat, to bits: mode_t) -> Bool {
+    status.st_mode & S_IFMT == S_IFDIR && status.st_mode & bits != 0 && status.st_mode & S_ISVTX == 0
+  }
+
+  private static func folder(
+    _ parts: [String], _ path: String, _ distrust: (stat) -> PathFault.Code?
+  ) throws(PathFault) -> Descriptor {
     var here = try root()
     var rest = Array(parts.reversed())
     var links = 0
@@ -80,16 +110,9 @@ package enum SafePath {
       let next = try Descriptor(step(from: here, name, O_PATH, path))
       var status = stat()
       guard fstat(next.number, &status) == 0 else { throw PathFault(code: .system(errno), path: path) }
-      guard status.st_uid == 0 || status.st_uid == geteuid() else {
-        throw PathFault(code: .ownedByAnother, path: path)
-      }
+      if let code = distrust(status) { throw PathFault(code: code, path: path) }
       switch status.st_mode & S_IFMT {
-      case S_IFDIR:
-        // In a folder like /tmp others can add files, but replace only their own.
-        guard status.st_mode & 0o022 == 0 || status.st_mode & S_ISVTX != 0 else {
-          throw PathFault(code: .writableByOthers, path: path)
-        }
-        here = next
+      case S_IFDIR: here = next
       case S_IFLNK:
         links += 1
         guard links <= mostLinks else { throw PathFault(code: .system(ELOOP), path: path) }

@@ -35,6 +35,10 @@
 #ifndef O_PATH
 #define O_PATH 010000000
 #endif
+// Linux's value everywhere but on Alpha, PA-RISC and SPARC.
+#ifndef O_TMPFILE
+#define O_TMPFILE (020000000 | O_DIRECTORY)
+#endif
 #ifndef POSIX_SPAWN_SETSID
 #define POSIX_SPAWN_SETSID 0x80
 #endif
@@ -85,6 +89,12 @@ static inline int iampass_open_beneath(int folder, const char *name, int flags, 
     return -1;
   }
   return openat(folder, name, flags);
+}
+/// A new file of its owner alone for writing. Without a name (NULL) nothing is left of it if the process is killed; not
+/// every file system has such files.
+static inline int iampass_new_file(int folder, const char *name) {
+  int flags = O_WRONLY | O_CLOEXEC | (name ? O_CREAT | O_EXCL | O_NOFOLLOW : O_TMPFILE);
+  return openat(folder, name ? name : ".", flags, 0600);
 }
 /// write(2) without SIGXFSZ, which would kill the host if its caller set a low RLIMIT_FSIZE. The result is EFBIG
 /// instead.

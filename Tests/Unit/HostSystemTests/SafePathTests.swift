@@ -29,6 +29,16 @@ final class SafePathTests {
     }
   }
 
+  /// - Parameter user: also the group's id.
+  private func fault(_ path: String, keptFrom user: uid_t) -> PathFault.Code? {
+    do throws(PathFault) {
+      _ = try SafePath.place(of: path, keptFrom: user, user)
+      return nil
+    } catch {
+      return error.code
+    }
+  }
+
   @Test func walksFoldersOfRoot() {
     #expect(fault(folder + "/a/b/file") == nil)
     #expect(fault(folder + "//a/./b/../b/file") == nil)
@@ -52,6 +62,30 @@ final class SafePathTests {
     #expect(fault(folder + "/second/b/file") == nil)
     lchown(folder + "/link", 65_534, 65_534)
     #expect(fault(folder + "/second/b/file") == .ownedByAnother)
+  }
+
+  @Test func refusesFoldersAndLinksOfAUserFromWhomThePathIsKept() {
+    symlink("a", folder + "/link")
+    #expect(fault(folder + "/link/b/file", keptFrom: 65_534) == nil)
+    chown(folder + "/a", 65_533, 65_533)
+    #expect(fault(folder + "/link/b/file", keptFrom: 65_534) == nil)
+    lchown(folder + "/link", 65_534, 65_534)
+    #expect(fault(folder + "/link/b/file", keptFrom: 65_534) == .ownedByAnother)
+    chown(folder + "/a", 65_534, 65_534)
+    #expect(fault(folder + "/a/b/file", keptFrom: 65_534) == .ownedByAnother)
+  }
+
+  @Test func refusesAFolderThatTheUserFromWhomThePathIsKeptCanWrite() {
+    chown(folder + "/a", 0, 65_533)
+    chmod(folder + "/a", 0o775)
+    #expect(fault(folder + "/a/b/file", keptFrom: 65_534) == nil)
+    chown(folder + "/a", 0, 65_534)
+    #expect(fault(folder + "/a/b/file", keptFrom: 65_534) == .writableByOthers)
+    chown(folder + "/a", 0, 0)
+    chmod(folder + "/a", 0o777)
+    #expect(fault(folder + "/a/b/file", keptFrom: 65_534) == .writableByOthers)
+    chmod(folder + "/a", 0o1777)
+    #expect(fault(folder + "/a/b/file", keptFrom: 65_534) == nil)
   }
 
   @Test func endsWhereLinksGoInACircle() {

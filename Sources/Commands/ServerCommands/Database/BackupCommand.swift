@@ -25,14 +25,19 @@ struct BackupCommand: AsyncParsableCommand {
       guard case .folder(let folder) = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() else {
         throw CommandProblem.backedUpElsewhere
       }
+      if let owner = ActingUser.other(ownerOf: folder) {
+        return try OwnersCopy.write(folder, to: file, keptFrom: owner)
+      }
       let storage = try SQLiteStorage(existing: folder)
       try await storage.backUp(to: file)
       do { try await storage.noteBackup() } catch {
         // The copy is whole: on a full disk it may be needed most.
-        Notice.tell("the copy is made, but the audit does not say so: \(error)")
+        Notice.tell(Self.notNoted(error))
       }
     }
   }
+
+  static func notNoted(_ error: any Error) -> String { "the copy is made, but the audit does not say so: \(error)" }
 }
 
 extension CommandProblem {

@@ -7,6 +7,7 @@ struct DatabaseCommand: AsyncParsableCommand {
     commandName: "database", abstract: "Look after the service's database.",
     subcommands: [
       CheckCommand.self, MigrateCommand.self, MoveCommand.self, SealCommand.self, UnsealCommand.self,
+      PassCopyCommand.self,
     ])
 
   struct CheckCommand: AsyncParsableCommand {

@@ -105,6 +105,15 @@ extension CommandProblem {
       self.init(
         message: "\(error.path) cannot be written: \(error.detail)",
         hint: "look at its folder, the space on its disk, and whether that has hard links", exitCode: EX_CANTCREAT)
+    case .folderOfOwner:
+      self.init(
+        message: "the owner of the database can change the folder of \(error.path)",
+        hint: "choose a folder that only root can write, such as /root", exitCode: EX_CANTCREAT)
+    case .notCopied:
+      self.init(
+        message: "\(error.path) cannot hold a copy of its database for a while: \(error.detail)",
+        hint: "look at the space on its disk, or make the backup as the owner of the directory, who needs none there",
+        exitCode: EX_CANTCREAT)
     }
   }
 

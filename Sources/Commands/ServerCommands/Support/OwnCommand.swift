@@ -14,10 +14,22 @@ enum OwnCommand {
     fileVariables.compactMap { name in value(name).map { "\(name)=\($0)" } }
   }
 
-  static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
+  /// Starts it, for output that is read while it runs.
+  static func start(_ words: [String]) throws(CommandProblem) -> ProgramStream {
+    guard let started = ProgramStream(try program() + words) else {
+      throw .commandFails(words.joined(separator: " "))
+    }
+    return started
+  }
+
+  private static func program() throws(CommandProblem) -> [String] {
     guard let program = realpath("/proc/self/exe", nil) else { throw .commandFails("/proc/self/exe") }
     defer { free(program) }
-    let command = [String(cString: program)] + words
+    return [String(cString: program)]
+  }
+
+  static func run(_ words: [String], input: String = "") throws(CommandProblem) -> Program.Result {
+    let command = try program() + words
     let wait = SetupWait("until the service's database has answered", seconds: patience)
     let variables = variables { name in getenv(name).map { String(cString: $0) } }
     let done = Program.run(

@@ -8,6 +8,10 @@ public struct BackupError: Error, Sendable {
     /// The file exists. It is not overwritten.
     case exists
     case notWritten
+    /// The owner of the database, whom root does not trust, can change the folder of the file.
+    case folderOfOwner
+    /// The data folder, which is the path here, took no copy to pass on.
+    case notCopied
   }
 
   public let code: Code
@@ -15,7 +19,7 @@ public struct BackupError: Error, Sendable {
   /// The message of the system or SQLite.
   public let detail: String
 
-  init(_ code: Code, _ path: String, _ detail: String = "") {
+  package init(_ code: Code, _ path: String, _ detail: String = "") {
     self.code = code
     self.path = path
     self.detail = detail
@@ -35,12 +39,7 @@ extension SQLiteStorage {
       Glibc.close(descriptor)
       unlink(partial)
     }
-    do {
-      try await copyAll(to: partial)
-      let copy = try DatabaseQueue(path: partial)
-      try await copy.write(RestoredCopy.mark)
-      try copy.close()
-    } catch { throw BackupError(.notWritten, path, "\(error)") }
+    do { try await writeCopy(to: partial) } catch { throw BackupError(.notWritten, path, "\(error)") }
     guard fsync(descriptor) == 0 else { throw BackupError(.notWritten, path, Self.systemError) }
     // Unlike rename(2), this does not replace a file.
     guard Glibc.link(partial, path) == 0 else {
@@ -51,5 +50,13 @@ extension SQLiteStorage {
     guard FolderSync.flush(folder) else { throw BackupError(.notWritten, path, Self.systemError) }
   }
 
-  private static var systemError: String { String(cString: strerror(errno)) }
+  /// Fills an empty file. A service that begins with it knows that it is a copy.
+  func writeCopy(to path: String) async throws {
+    try await copyAll(to: path)
+    let copy = try DatabaseQueue(path: path)
+    try await copy.write(RestoredCopy.mark)
+    try copy.close()
+  }
+
+  static var systemError: String { String(cString: strerror(errno)) }
 }

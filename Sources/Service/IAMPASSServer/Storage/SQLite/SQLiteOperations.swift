@@ -33,7 +33,7 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
   public func runningServers() async throws -> [RunningServer] { try ServingFile.servers(in: folder) }
 
   /// The data folder.
-  private var folder: String { String(pool.path.dropLast(SQLiteStorage.fileName.utf8.count + 1)) }
+  var folder: String { String(pool.path.dropLast(SQLiteStorage.fileName.utf8.count + 1)) }
 
   /// See ``checkWhole()``.
   public func problems() async throws -> [String] {
