@@ -4,6 +4,7 @@ import contextlib
 import glob
 import os
 import pwd
+import shutil
 import subprocess
 
 import machine
@@ -86,7 +87,17 @@ class Removal(Stage):
     def test_23_a_purge_keeps_tokens_and_data_unless_asked(self):
         with open("/etc/iampass/phones", "a") as file:
             file.write("# trusted\n")
+        # What the credential, which stays, must go on trusting.
+        state = "/var/lib/iampass"
+        trusted = [f"{state}/service/administrators.kept", f"{state}/recovery/kept"]
+        for path in (*trusted, f"{state}/open/kept"):
+            os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
+            write(path, "")
         apt("purge", *PACKAGES)
+        self.addCleanup(shutil.rmtree, state, ignore_errors=True)
+        self.assertEqual(sorted(os.listdir(state)), ["recovery", "service"])
+        for path in trusted:
+            self.assertTrue(os.path.exists(path), path)
         for path in ("/etc/iampass/users", "/etc/iampass/credentials", "/etc/iampass/phones",
                      "/var/lib/iampass-server/iampass.sqlite"):
             self.assertTrue(os.path.exists(path), path)
