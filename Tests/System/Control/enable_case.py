@@ -48,6 +48,15 @@ class Enabled(unittest.TestCase):
         with open(f"{self.root}/etc/pam.d/{service}", "w") as file:
             file.write(text)
 
+    def lay_over(self, path, text):
+        """A program of the test's in the place of the computer's."""
+        os.makedirs(os.path.dirname(self.root + path), exist_ok=True)
+        shutil.copy(path, self.root + path)
+        with open(self.root + path, "w") as file:
+            file.write(text)
+        if path not in self.mounted:
+            self.mounted.append(path)
+
     def words(self, *words):
         """A command line of iampassctl, which becomes that process itself."""
         return ["unshare", "--mount", "sh", "-ec", OVER, "sh", self.root, *self.mounted, "--", program("iampassctl"), *words,

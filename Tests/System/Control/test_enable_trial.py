@@ -75,11 +75,7 @@ class Ends(Trial):
         super().setUp()
         self.addCleanup(pathlib.Path(world.path("iampass-trial-ended")).unlink, missing_ok=True)
         self.shown = pathlib.Path(self.root, "shown")
-        wall = pathlib.Path(self.root + "/usr/bin/wall")
-        wall.parent.mkdir()
-        wall.write_text(f'#!/bin/sh\necho "$1" >>{self.shown}\n')
-        wall.chmod(0o755)
-        self.mounted.append("/usr/bin/wall")
+        self.lay_over("/usr/bin/wall", f'#!/bin/sh\necho "$1" >>{self.shown}\n')
         self.assertEqual(self.ctl("enable", "--force").code, 0)
 
     def test_an_end_that_fails_again_and_again_is_on_all_terminals_once(self):

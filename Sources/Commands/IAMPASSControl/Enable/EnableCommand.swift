@@ -80,22 +80,29 @@ struct EnableCommand: ParsableCommand {
     }
   }
 
-  /// Switches on completely or not at all: if a step fails, the steps before it are undone.
+  /// Switches on completely or not at all: if a step fails, or a signal has come, the steps before it are undone. From
+  /// here on signals do not end the process: what comes after the last step is finished.
   ///
   /// - Returns: the user who must sign in during the trial; nil without a trial.
   private func switchOn(_ names: [String], _ dropIn: SSHDropIn.Plan) throws(CommandProblem) -> String? {
+    let interrupt = Interrupt()
     let wereOff = try PAMProfiles.off()
     let keyBefore = SecurityKeyParts.Before()
     let trialBefore = Trial.Units()
+    try goOn(interrupt)
     // The trial begins before a step that could lock users out.
     let trialUser = try trial.flatMap { TimeSpan.seconds($0) }.map { (seconds) throws(CommandProblem) in
       try Trial.begin(seconds: seconds, options: host)
     }
     var old: [UInt8]?
     do throws(CommandProblem) {
+      try goOn(interrupt)
       old = try write(names)
+      try goOn(interrupt)
       try PAMProfiles.switchOn()
+      try goOn(interrupt)
       try SecurityKeyParts.settle(key, services: DesktopServices.expanded(names), folder: host.folder)
+      try goOn(interrupt)
       if dropIn == .write { try SSHDropIn.write() }
     } catch {
       SecurityKeyParts.putBack(keyBefore)
@@ -105,6 +112,11 @@ struct EnableCommand: ParsableCommand {
       throw error
     }
     return trialUser
+  }
+
+  /// Throws if Ctrl-C was pressed, or the connection to the terminal is lost.
+  private func goOn(_ interrupt: Interrupt) throws(CommandProblem) {
+    if interrupt.isPending() { throw .interruptedUnchanged }
   }
 
   private func refuseProblems(_ change: PlannedChange) throws(CommandProblem) {
@@ -207,6 +219,8 @@ struct DisableCommand: ParsableCommand {
       try requireRoot()
       let lock = AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
+      // This blocks signals for good: what has begun is finished.
+      _ = Interrupt()
       try TurnOff.run(host)
       TrialEndNote(besides: host.path).forget()
       Terminal.say("sign-in by phone is off")

@@ -187,6 +187,8 @@ struct TrialEndCommand: ParsableCommand {
       try requireRoot()
       let lock = AdminLock.ifThere(folder: host.folder)
       defer { withExtendedLifetime(lock) {} }
+      // This blocks signals for good: what has begun is finished, also if systemd stops the unit.
+      _ = Interrupt()
       let note = TrialEndNote(besides: host.path)
       if Trial.wasUsed(by: uid, host) {
         Trial.cancel(host)
