@@ -222,6 +222,36 @@ import Testing
     #expect(await second.post(path + "/disable", ["seen": String(now)]).status == 303)
   }
 
+  @Test func theSecondOfTwoIsToldWhicheverSettingTheFirstChanged() async throws {
+    let changes: [String: @Sendable (inout ApplicationSettings) -> Void] = [
+      "walkaway": { $0.walkaway.toggle() }, "silenceLeaves": { $0.silenceLeaves.toggle() },
+      "matchCodes": { $0.matchCodes = .required }, "answerTime": { $0.answerTime = 40 },
+      "greatestDuration": { $0.greatestDuration = 3_600 }, "hook": { $0.hook = "/etc/hook" },
+      "appsVouchForFaces": { $0.appsVouchForFaces.toggle() }, "phones": { $0.phones = 2 },
+      "holdsClones": { $0.holdsClones.toggle() }, "acceptsSyncedPasskeys": { $0.acceptsSyncedPasskeys.toggle() },
+    ]
+    let members = Mirror(reflecting: ApplicationSettings()).children.compactMap(\.label)
+    #expect(Set(members) == Set(changes.keys).union(["isDisabled"]))
+    let fixture = try await Fixture()
+    let (storage, id) = (fixture.service.core.storage, fixture.application.id)
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    func answer(after change: () async throws -> Void) async throws -> String? {
+      let page = await visitor.get("/application/\(id)").text
+      let seen = try #require(page.firstMatch(of: /name="seen" value="([0-9a-f]+)"/)).1
+      try await change()
+      let form = [
+        "match_code": "on", "answer_time": "60", "greatest_duration": "3600", "hook": "", "seen": String(seen),
+      ]
+      return await visitor.post("/application/\(id)/settings", form).reason
+    }
+    for (name, change) in changes {
+      let reason = try await answer { try await storage.changeSettings(of: id, by: change) }
+      #expect(reason == "CHANGED_MEANWHILE", "\(name)")
+    }
+    let reason = try await answer { _ = try await storage.setDisabled(true, of: id, at: fixture.clock.now) }
+    #expect(reason == "CHANGED_MEANWHILE")
+  }
+
   @Test func aLostPhoneIsCutOffOnceByTwoAtHelpdesk() async throws {
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)

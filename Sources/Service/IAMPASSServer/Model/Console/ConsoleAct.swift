@@ -45,11 +45,6 @@ struct SeenState: Sendable {
 struct ChangedMeanwhile: Error {}
 
 extension ApplicationSettings {
-  /// All values as words, for ``SeenState/mark(_:)``.
-  var stateWords: [String?] {
-    [
-      "\(walkaway)", "\(silenceLeaves)", matchCodes.rawValue, "\(answerTime)", "\(greatestDuration)", hook,
-      "\(appsVouchForFaces)", "\(isDisabled)", "\(acceptsSyncedPasskeys)",
-    ]
-  }
+  /// All values as words, for ``SeenState/mark(_:)``. They are not listed here, so that a new member is not forgotten.
+  var stateWords: [String?] { Mirror(reflecting: self).children.map { "\($0.value)" } }
 }
