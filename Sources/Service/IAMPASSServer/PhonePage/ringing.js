@@ -26,6 +26,13 @@ export async function activeWorker() {
   }
 }
 
+/** Does this for each account, also if it fails for another one. Throws the first failure once all were tried. */
+async function forEach(accounts, work) {
+  const ends = await Promise.allSettled(accounts.map(work));
+  const failed = ends.find(({ status }) => status === "rejected");
+  if (failed) throw failed.reason;
+}
+
 export class Ringing {
   #registration = null;
   #accounts;
@@ -126,19 +133,20 @@ export class Ringing {
 
   async #turnOff() {
     const subscription = await this.#registration.pushManager.getSubscription();
-    for (const account of this.#accounts()) await this.#put(account, null);
-    await subscription?.unsubscribe();
+    try {
+      await forEach(this.#accounts(), (account) => this.#put(account, null));
+    } finally {
+      // Then nothing rings, whatever the service was told.
+      await subscription?.unsubscribe();
+    }
     say("Notifications are off.");
   }
 
   /** Tells the service where each account's phone is rung, unless it knows. */
   async #tell(subscription) {
     const { endpoint, keys } = subscription.toJSON();
-    for (const account of this.#accounts()) {
-      if (this.#told.get(account.device) !== endpoint) {
-        await this.#put(account, { endpoint, p256dh: keys.p256dh, auth: keys.auth });
-      }
-    }
+    const untold = this.#accounts().filter(({ device }) => this.#told.get(device) !== endpoint);
+    await forEach(untold, (account) => this.#put(account, { endpoint, p256dh: keys.p256dh, auth: keys.auth }));
   }
 
   async #put(account, subscription) {

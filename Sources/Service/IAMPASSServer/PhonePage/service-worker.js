@@ -166,7 +166,11 @@ async function move(event) {
   const subscription = event.newSubscription ?? (options && (await self.registration.pushManager.subscribe(options)));
   if (!subscription) return;
   const { endpoint, keys } = subscription.toJSON();
-  for (const account of (await accounts.all()).filter(({ user }) => user !== undefined)) {
-    await ask(account, "push", "push", { subscription: { endpoint, p256dh: keys.p256dh, auth: keys.auth } });
-  }
+  const given = { subscription: { endpoint, p256dh: keys.p256dh, auth: keys.auth } };
+  // Registrations that are under way have no user yet.
+  const all = (await accounts.all()).filter(({ user }) => user !== undefined);
+  const told = await Promise.allSettled(all.map((account) => ask(account, "push", "push", given)));
+  // One account that is refused keeps no other from ringing.
+  const failed = told.find(({ status }) => status === "rejected");
+  if (failed) throw failed.reason;
 }
