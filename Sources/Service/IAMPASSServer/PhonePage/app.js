@@ -11,7 +11,7 @@ import { complainOf, forgetOutages, sentence } from "./refusals.js";
 import { RequestList } from "./requests.js";
 import { Ringing } from "./ringing.js";
 
-const { accounts, ask } = globalThis.iampass;
+const { accounts, ask, base } = globalThis.iampass;
 
 /** Milliseconds without the service after which the user is told: a change of the network takes less. */
 const patience = 5_000;
@@ -24,6 +24,8 @@ class PhonePage {
   #requests = new RequestList((account) => this.#offerToEndSessions(account));
   #ringing = new Ringing(() => this.#accounts());
   #offline = new OfflineRequest(() => this.#accounts());
+  /** To this browser's other tabs with the page; undefined in a browser without it. */
+  #tabs = globalThis.BroadcastChannel && new BroadcastChannel("iampass " + base.pathname);
   /** The timer since when the service is away; null while it is there. */
   #apart = null;
 
@@ -86,8 +88,24 @@ class PhonePage {
     // A worker of an older page does not answer.
     navigator.serviceWorker?.addEventListener("controllerchange", () => void this.#tellWhetherKept());
     navigator.serviceWorker?.addEventListener("message", ({ data }) => {
-      if (data?.session) this.#requests.focus(data.session);
+      if (data?.session) this.#show(data);
     });
+    this.#tabs?.addEventListener("message", () => void this.#addOthers());
+  }
+
+  /** Shows the request of a notification that was tapped; if it has not come yet, once it comes. */
+  #show({ device, session }) {
+    history.replaceState(null, "", new URL(`phone/#session=${encodeURIComponent(session)}`, base));
+    // Another tab registered it, and this one was not told.
+    if (device && !this.#phones.has(device)) location.reload();
+    else this.#followHash();
+  }
+
+  /** Accounts that another tab registered. */
+  async #addOthers() {
+    for (const account of await registeredAccounts().catch(() => [])) this.#add(account);
+    this.#arrange();
+    await this.#ringing.refresh();
   }
 
   /** For the console. Nothing depends on it, so a failure is left to the next time. */
@@ -131,7 +149,8 @@ class PhonePage {
   }
 
   #addNew(account) {
-    if (!this.#phones.has(account.device)) this.#add(account);
+    this.#add(account);
+    this.#tabs?.postMessage("registered");
     this.#arrange();
     void this.#ringing.refresh();
     void keepKey(true);
@@ -142,7 +161,9 @@ class PhonePage {
     find("another-link").focus();
   }
 
+  /** Does nothing for a phone that is there. */
   #add(account) {
+    if (this.#phones.has(account.device)) return;
     const view = new AccountView(account, (ended) => this.#remove(ended));
     const phone = { view, stream: null, isOpen: false, isUnknown: false, toldLook: -lookPause };
     this.#phones.set(account.device, phone);

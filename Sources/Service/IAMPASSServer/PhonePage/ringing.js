@@ -61,7 +61,7 @@ export class Ringing {
     if (!this.#registration) return;
     const open = new Set(requests.map(({ session }) => session));
     for (const one of await notifications(this.#registration)) {
-      if (one.data?.device === account.device && !open.has(one.data.session)) one.close();
+      if (one.data?.device === account.device && one.data.request && !open.has(one.data.session)) one.close();
     }
   }
 

@@ -92,10 +92,10 @@ async function ring(event) {
     const { requests } = await ask(account, "requests", "requests", { known: [] });
     const request = requests.find((one) => one.session === session);
     if (request) await showRequest(account, request, (await isOneOfMany(account, request, requests)) || silent);
-    else await showPlain("A request has ended", "It was answered, or its time is over.", session);
+    else await showPlain("A request has ended", "It was answered, or its time is over.", device, session);
   } catch {
     // The phone must ring all the same. The page says what failed.
-    await showPlain("New request", "Open IAMPASS to see and answer it.", session);
+    await showPlain("New request", "Open IAMPASS to see and answer it.", device, session);
   }
 }
 
@@ -105,7 +105,7 @@ async function ring(event) {
  */
 async function isOneOfMany(account, request, open) {
   const place = ({ context }) => JSON.stringify([context.host, context.service, context.remote_host]);
-  const shown = (await notifications(self.registration)).filter(({ data }) => data?.device === account.device);
+  const shown = (await notifications(self.registration)).filter(({ data }) => data?.device === account.device && data.request);
   for (const one of shown) if (!open.some(({ session }) => session === one.data.session)) one.close();
   return shown.some(({ data }) => (
     data.session !== request.session && place(data.request) === place(request) && Date.now() - data.at < stormPause));
@@ -133,15 +133,16 @@ function needsPage(request) {
   return match_code || (method ?? "acceptance") !== "acceptance" || isForDocument(request) || !fitsNotice(context);
 }
 
-function showPlain(heading, body, session) {
-  return showNotification(self.registration, heading, { body, tag: session ?? "iampass", icon, badge: icon, data: { session } });
+function showPlain(heading, body, device, session) {
+  return showNotification(
+    self.registration, heading, { body, tag: session ?? "iampass", icon, badge: icon, data: { device, session } });
 }
 
 async function act(event) {
   const { device, session, request } = event.notification.data ?? {};
   event.notification.close();
   if (!request || !["approve", "deny"].includes(event.action) || (event.action === "approve" && needsPage(request))) {
-    return open(session);
+    return open(device, session);
   }
   try {
     const account = await accounts.get(device);
@@ -149,14 +150,14 @@ async function act(event) {
   } catch (error) {
     const why = !(error instanceof Refusal) ? "Open IAMPASS to see why."
       : error.isOutage ? "The service cannot be reached." : "Its time is over, or it was already answered.";
-    await showPlain(event.action === "deny" ? "Not denied" : "Not approved", why, session);
+    await showPlain(event.action === "deny" ? "Not denied" : "Not approved", why, device, session);
   }
 }
 
-async function open(session) {
+async function open(device, session) {
   const [client] = await windows();
   if (!client) return self.clients.openWindow(session ? `${page}#session=${session}` : page);
-  client.postMessage({ session });
+  client.postMessage({ device, session });
   return client.focus();
 }
 
