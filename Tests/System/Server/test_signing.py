@@ -1,13 +1,14 @@
 """The commands by which administrators' phones come to sign lists of users."""
 
 import os
+import re
 import subprocess
 import unittest
 
 import pexpect
 
 from Support.Service.server import CONFIG, DATA, UNAVAILABLE, USAGE, ServerWorld
-from Support.Service.world import PATIENCE, program
+from Support.Service.world import PATIENCE, program, read
 
 NO_PERMISSION, TRY_AGAIN = 77, 75
 
@@ -151,7 +152,15 @@ class Signing(unittest.TestCase):
         self.assertEqual((unasked.returncode, os.path.exists(path)), (USAGE, False))
         self.assertIn("nothing was given up", unasked.stderr)
         self.assertIn("number 3", told("administrator", "list"))
-        said = told(*again, "--yes")
+        # A power cut takes no name of a file whose key counts.
+        traced = subprocess.run(
+            ["strace", "-f", "-y", "-qq", "-o", world.path("trace"), "-e", "trace=link,linkat,fsync", program("iampass-server"),
+             *again, "--yes", "--data", world.path("data")],
+            capture_output=True, text=True, timeout=PATIENCE)  # fmt: skip
+        self.assertEqual(traced.returncode, 0, traced.stderr)
+        said = traced.stdout
+        folder = re.escape(world.folder)
+        self.assertRegex(read(world.path("trace")), rf'(?s)link(at)?\([^\n]*"{folder}/first"[^\n]*\n.*fsync\(\d+<{folder}>')
         self.assertRegex(said, r"(?s)number 1:.*\n  recovery key  \w+.*\nThe recovery key counts from now on\.\n\Z")
         self.assertEqual(os.stat(path).st_mode & 0o7777, 0o600)
         self.assertNotIn("IRK1", said)

@@ -62,6 +62,27 @@ class Service(Stage):
         run("systemctl", "restart", "iampass-server")
         wait_until("the service is back", lambda: run("ss", "-Hltn", "src 127.0.0.1:8443"))
 
+    def test_08b_a_first_start_that_is_killed_between_its_two_files_is_made_good(self):
+        key, own = "/etc/iampass-server/key.pem", "/usr/libexec/iampass-server/make-certificate"
+        os.makedirs("/root/killing", exist_ok=True)
+        self.addCleanup(shutil.rmtree, "/root/killing")
+        write("/root/killing/mv", f'#!/bin/sh\n[ "$2" != {CERTIFICATE} ] || {{ kill -9 $PPID; exit 1; }}\nexec /usr/bin/mv "$@"\n')
+        os.chmod("/root/killing/mv", 0o755)
+        made = "/etc/iampass-server/.made-at-first-start"
+        with machine.moved_away(CERTIFICATE), machine.moved_away(key), machine.moved_away(made):
+            run("env", f"PATH=/root/killing:{os.environ['PATH']}", own, CERTIFICATE, key, check=False)
+            self.assertEqual([os.path.exists(path) for path in (key, CERTIFICATE)], [True, False])
+            run(own, CERTIFICATE, key)
+            pair = [run("openssl", *words) for words in (("x509", "-in", CERTIFICATE, "-noout", "-pubkey"), ("pkey", "-in", key, "-pubout"))]
+            self.assertEqual(pair[0], pair[1])
+            self.assertEqual(read(made).split()[1::2], [CERTIFICATE, key])
+            # A key whose sum nobody has noted is an administrator's.
+            os.unlink(CERTIFICATE)
+            self.assertEqual(run(own, CERTIFICATE, key, check=False)[0], 1)
+            self.assertTrue(os.path.exists(key))
+            for path in (key, made):
+                os.unlink(path)
+
     def test_09_it_is_set_up_and_a_phone_enrolled(self):
         said = run("iampass-server", "setup", "--name", "localhost", "--listen", "127.0.0.1:8443", "--yes")
         own = f"iampassctl setup --server https://localhost:8443 --secret-file /root/office --ca {AUTHORITY}"

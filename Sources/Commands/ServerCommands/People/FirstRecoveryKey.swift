@@ -39,6 +39,7 @@ struct FirstRecoveryKey {
     file = options.recoveryKeyFile ?? (Terminal.isInteractive ? nil : RecoveryKeyOptions.usualFile)
     if let file, let known = try Self.known(file) {
       key = known
+      try Self.flushFolder(of: file)
       return
     }
     do { key = try RecoveryKey.generate() } catch { throw .recoveryKeyNotMade }
@@ -48,6 +49,12 @@ struct FirstRecoveryKey {
       try new.write(Array((key.exposedText + "\n").utf8))
       guard try new.takeFreePlace(file) else { throw FileError(.system(EEXIST), path: file) }
     } catch { throw CommandProblem(error) }
+    try Self.flushFolder(of: file)
+  }
+
+  /// A power cut must not take the name of a file whose key counts.
+  private static func flushFolder(of file: String) throws(CommandProblem) {
+    do throws(FileError) { try FolderFlush.flush(SecureFile.folder(of: file)) } catch { throw CommandProblem(error) }
   }
 
   /// - Returns: nil if it is not there.
