@@ -51,7 +51,8 @@ struct EnableCommand: ParsableCommand {
       if key == .securityKey || key == .securityKeySecond { try SecurityKeyParts.requireParts() }
       if trial != nil { try Trial.requireNothingOn() }
       let wanted = try wantedServices()
-      let dropIn = try planForSSHD(wanted, isRequested: isAgreed, asks: false)
+      // Whoever agreed to the question has read the warning.
+      let dropIn = try planForSSHD(wanted, isRequested: isAgreed, asks: false, warns: sshd)
       try refuseProblems(
         PlannedChange(
           services: wanted.map(DesktopServices.expanded), hasSSHDropIn: dropIn == .write,
@@ -174,15 +175,15 @@ struct EnableCommand: ParsableCommand {
   /// Whether sshd's file is to be written if it is needed. Asks at a terminal, if it is needed and no option answers.
   private func wantsSSHDropIn() throws(CommandProblem) -> Bool {
     guard !sshd, !yes, Terminal.isInteractive else { return sshd }
-    return try planForSSHD(try wantedServices(), isRequested: false, asks: true) == .write
+    return try planForSSHD(try wantedServices(), isRequested: false, asks: true, warns: true) == .write
   }
 
   /// ``refuseProblems(_:)`` reports a configuration that cannot be read.
   private func planForSSHD(
-    _ wanted: [String]?, isRequested: Bool, asks: Bool
+    _ wanted: [String]?, isRequested: Bool, asks: Bool, warns: Bool
   ) throws(CommandProblem) -> SSHDropIn.Plan {
     let names = wanted ?? (try? configured()) ?? []
-    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: isRequested, asks: asks) : .notNeeded
+    return names.contains("sshd") ? try SSHDropIn.plan(isRequested: isRequested, asks: asks, warns: warns) : .notNeeded
   }
 
   /// - Returns: the old text; nil if nothing was written.

@@ -24,8 +24,9 @@ enum SSHDropIn {
   /// - Parameters:
   ///   - isRequested: `--sshd` was given: the file is written without a question.
   ///   - asks: whether to ask at a terminal otherwise.
+  ///   - warns: whether to warn if the file opens passwords.
   /// - Throws: ``CommandProblem/sshdUnreadable(_:)``.
-  static func plan(isRequested: Bool, asks: Bool) throws(CommandProblem) -> Plan {
+  static func plan(isRequested: Bool, asks: Bool, warns: Bool) throws(CommandProblem) -> Plan {
     let settings: SSHDSettings
     switch SSHDaemon.settings() {
     case .notInstalled: return .notNeeded
@@ -34,7 +35,7 @@ enum SSHDropIn {
     }
     guard !settings.asksPAM else { return .notNeeded }
     guard isRequested || (asks && Terminal.isInteractive) else { return .leave }
-    if settings.withDropIn.letsPAMTakePasswords { warnOfPasswords() }
+    if warns, settings.withDropIn.letsPAMTakePasswords { warnOfPasswords() }
     if isRequested { return .write }
     let question = "sshd does not ask PAM. Write \(path), which lets it?"
     return try Prompt(interrupt: Interrupt()).agrees(question) ? .write : .leave
