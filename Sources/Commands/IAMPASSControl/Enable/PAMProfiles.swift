@@ -5,7 +5,7 @@ import HostState
 import HostSystem
 import PAMStacks
 
-/// The profiles `iampass` and `iampass-first` of pam-auth-update, switched and read back.
+/// The profiles `iampass` and `iampass-session` of pam-auth-update, switched and read back.
 enum PAMProfiles {
   struct Profile {
     let name: String
