@@ -13,10 +13,13 @@ enum StorageEngine: String, CaseIterable, Sendable {
 
   func open(in folder: String, _ clock: TestClock) throws -> any ServiceStorage {
     switch self {
-    case .sqlite: try SQLiteStorage(folder: folder, clocks: clock.clocks)
+    case .sqlite:
+      try EmptyDatabase.put(in: folder)
+      return try SQLiteStorage(folder: folder, clocks: clock.clocks)
     // Tests share a machine that may be slow: only a test of its own is about waits.
     case .postgresql:
-      try PostgreSQLStorage(url: Self.url(of: folder), clocks: clock.clocks, isMoving: false, patience: .seconds(600))
+      return try PostgreSQLStorage(
+        url: Self.url(of: folder), clocks: clock.clocks, isMoving: false, patience: .seconds(600))
     }
   }
 
