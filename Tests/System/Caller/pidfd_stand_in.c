@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -50,4 +51,29 @@ int waitid(idtype_t kind, id_t id, siginfo_t *info, int options) {
       (int (*)(idtype_t, id_t, siginfo_t *, int))dlsym(RTLD_NEXT, "waitid");
   if ((int)kind != WAIT_BY_PIDFD) return next(kind, id, info, options);
   return next(P_PID, (id_t)child_of[id], info, options);
+}
+
+// A copy stands for the same child.
+static int control(const char *name, int descriptor, int command, long given) {
+  int (*next)(int, int, ...) = (int (*)(int, int, ...))dlsym(RTLD_NEXT, name);
+  int result = next(descriptor, command, given);
+  if (command == F_DUPFD_CLOEXEC && result >= 0 && result < GREATEST_DESCRIPTOR && descriptor < GREATEST_DESCRIPTOR)
+    child_of[result] = child_of[descriptor];
+  return result;
+}
+
+int fcntl(int descriptor, int command, ...) {
+  va_list values;
+  va_start(values, command);
+  long given = va_arg(values, long);
+  va_end(values);
+  return control("fcntl", descriptor, command, given);
+}
+
+int fcntl64(int descriptor, int command, ...) {
+  va_list values;
+  va_start(values, command);
+  long given = va_arg(values, long);
+  va_end(values);
+  return control("fcntl64", descriptor, command, given);
 }
