@@ -42,6 +42,8 @@ final class ForkedLookups: UserLookups {
   func answer(_ work: (_ tell: ([UInt8]) -> Void) -> Void) -> LookupAnswer {
     var ends: [Int32] = [-1, -1]
     guard isFree, pipe(&ends) == 0 else { return LookupAnswer() }
+    // A program that a module of the system's starts must not keep the pipe open.
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     let (reading, writing) = (ends[0], ends[1])
     defer { close(reading) }
     let deadline = MonotonicInstant.now().advanced(milliseconds: milliseconds)
