@@ -215,33 +215,23 @@ extension StorageFixture {
 
   /// Takes the database back to where it was before codes had counts.
   fileprivate func forgetJoinPages() async throws {
-    switch engine {
-    case .sqlite:
-      let database = try DatabaseQueue(path: folder + "/iampass.sqlite")
-      try await database.write { db in
-        try db.execute(
-          sql: """
-            DROP TRIGGER join_code_used;
-            ALTER TABLE join_code DROP COLUMN used;
-            DROP INDEX join_code_age;
-            DROP INDEX join_code_end;
-            DROP INDEX joined_by_code;
-            DROP INDEX joining_of_name;
-            DROP INDEX waiting_joining_age;
-            DROP INDEX waiting_joining_name;
-            DELETE FROM grdb_migrations WHERE identifier = 'join pages';
-            """)
-      }
-      try database.close()
-    case .postgresql:
-      try postgreSQL().run(
-        script: """
-          DROP FUNCTION count_join_code_use CASCADE;
-          ALTER TABLE join_code DROP COLUMN used;
-          DROP INDEX join_code_age, join_code_end, joined_by_code, joining_of_name, waiting_joining_age,
-            waiting_joining_name;
-          DELETE FROM schema_migration WHERE name = 'join pages';
-          """)
-    }
+    try await undo(
+      "join pages",
+      sqlite: """
+        DROP TRIGGER join_code_used;
+        ALTER TABLE join_code DROP COLUMN used;
+        DROP INDEX join_code_age;
+        DROP INDEX join_code_end;
+        DROP INDEX joined_by_code;
+        DROP INDEX joining_of_name;
+        DROP INDEX waiting_joining_age;
+        DROP INDEX waiting_joining_name;
+        """,
+      postgreSQL: """
+        DROP FUNCTION count_join_code_use CASCADE;
+        ALTER TABLE join_code DROP COLUMN used;
+        DROP INDEX join_code_age, join_code_end, joined_by_code, joining_of_name, waiting_joining_age,
+          waiting_joining_name;
+        """)
   }
 }

@@ -92,26 +92,15 @@ extension StorageFixture {
 
   /// Takes the database back to where it was before sign-ins were counted.
   fileprivate func forgetCounts() async throws {
-    switch engine {
-    case .sqlite:
-      let database = try DatabaseQueue(path: folder + "/iampass.sqlite")
-      try await database.write { db in
-        try db.execute(
-          sql: """
-            DROP TRIGGER sign_ins_counted;
-            DROP TABLE sign_in_count;
-            DELETE FROM grdb_migrations WHERE identifier = 'sign-in counts';
-            """)
-      }
-      try database.close()
-    case .postgresql:
-      let connection = try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: folder)))
-      try connection.run(
-        script: """
-          DROP FUNCTION count_sign_in CASCADE;
-          DROP TABLE sign_in_count;
-          DELETE FROM schema_migration WHERE name = 'sign-in counts';
-          """)
-    }
+    try await undo(
+      "sign-in counts",
+      sqlite: """
+        DROP TRIGGER sign_ins_counted;
+        DROP TABLE sign_in_count;
+        """,
+      postgreSQL: """
+        DROP FUNCTION count_sign_in CASCADE;
+        DROP TABLE sign_in_count;
+        """)
   }
 }

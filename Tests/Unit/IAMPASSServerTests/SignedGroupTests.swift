@@ -87,28 +87,16 @@ import Testing
 
   /// Takes the database back to where it was before groups of signed lists had a table.
   private func forget(in room: StorageFixture) async throws {
-    switch room.engine {
-    case .sqlite:
-      let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")
-      try await database.write { db in
-        try db.execute(
-          sql: """
-            DROP TRIGGER signed_members_come;
-            DROP TRIGGER signed_members_go;
-            DROP TABLE signed_member;
-            DELETE FROM grdb_migrations WHERE identifier = 'signed members';
-            """)
-      }
-      try database.close()
-    case .postgresql:
-      let connection = try PostgreSQLConnection(
-        to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
-      try connection.run(
-        script: """
-          DROP FUNCTION keep_signed_members CASCADE;
-          DROP TABLE signed_member;
-          DELETE FROM schema_migration WHERE name = 'signed members';
-          """)
-    }
+    try await room.undo(
+      "signed members",
+      sqlite: """
+        DROP TRIGGER signed_members_come;
+        DROP TRIGGER signed_members_go;
+        DROP TABLE signed_member;
+        """,
+      postgreSQL: """
+        DROP FUNCTION keep_signed_members CASCADE;
+        DROP TABLE signed_member;
+        """)
   }
 }

@@ -199,33 +199,21 @@ import Testing
 
   /// Takes the database back to where it was before lists had counts.
   private func forgetCounts(in room: StorageFixture) async throws {
-    switch room.engine {
-    case .sqlite:
-      let database = try DatabaseQueue(path: room.folder + "/iampass.sqlite")
-      try await database.write { db in
-        try db.execute(
-          sql: """
-            DROP TRIGGER list_grows;
-            DROP TRIGGER list_changes;
-            DROP TRIGGER list_shrinks;
-            ALTER TABLE user_list DROP COLUMN users;
-            DROP INDEX signed_line_first;
-            DROP INDEX signed_line_last;
-            DELETE FROM grdb_migrations WHERE identifier = 'list counts';
-            """)
-      }
-      try database.close()
-    case .postgresql:
-      let connection = try PostgreSQLConnection(
-        to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
-      try connection.run(
-        script: """
-          DROP FUNCTION count_listed_users CASCADE;
-          ALTER TABLE user_list DROP COLUMN users;
-          DROP INDEX listed_user_by_name, signed_line_first, signed_line_last;
-          DELETE FROM schema_migration WHERE name = 'list counts';
-          """)
-    }
+    try await room.undo(
+      "list counts",
+      sqlite: """
+        DROP TRIGGER list_grows;
+        DROP TRIGGER list_changes;
+        DROP TRIGGER list_shrinks;
+        ALTER TABLE user_list DROP COLUMN users;
+        DROP INDEX signed_line_first;
+        DROP INDEX signed_line_last;
+        """,
+      postgreSQL: """
+        DROP FUNCTION count_listed_users CASCADE;
+        ALTER TABLE user_list DROP COLUMN users;
+        DROP INDEX listed_user_by_name, signed_line_first, signed_line_last;
+        """)
   }
 
   @Test(arguments: StorageEngine.allCases) func aLinkIsForTheListedUsersPhone(_ engine: StorageEngine) async throws {
