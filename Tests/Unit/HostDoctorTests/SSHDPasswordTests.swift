@@ -43,6 +43,12 @@ import Testing
     #expect(found(Self.on + "authenticationmethods \(methods)\n").count == count)
   }
 
+  @Test func aKeyBeforeThePasswordKeepsStrangersOut() {
+    let on = Self.on.replacing("pubkeyauthentication no", with: "pubkeyauthentication yes")
+    #expect(found(on + "authenticationmethods publickey,password\n").isEmpty)
+    #expect(found(on + "authenticationmethods password,publickey\n").count == 1)
+  }
+
   @Test(arguments: [
     "sufficient pam_iampass.so prompt=push\nrequired pam_unix.so",
     "required pam_iampass.so prompt=push\nrequired pam_unix.so",
