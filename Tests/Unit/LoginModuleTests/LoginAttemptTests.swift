@@ -167,11 +167,17 @@ struct SignInFixture {
     #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
   }
 
-  /// On a busy machine the worker begins the last question too late.
-  @Test func aWorkerWithoutTimeLeftEndsTheWaitAsNotAnswered() throws {
-    let late = Step.lateFailure(milliseconds: 30_000, .workerFailed)
+  /// On a busy machine the worker begins the last question too late. Its own deadline comes before the caller's.
+  @Test(arguments: [29_900, 29_999, 30_000])
+  func aWorkerWithoutTimeLeftEndsTheWaitAsNotAnswered(at milliseconds: Int64) throws {
+    let late = Step.lateFailure(milliseconds: milliseconds, .workerFailed)
     #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
-    let early = try SignInFixture([started, .failure(.workerFailed), .logout]).refusal()
+  }
+
+  @Test(arguments: [0, 29_000])
+  func aWorkerThatFailsEarlierEndsTheWaitAsUnavailable(at milliseconds: Int64) throws {
+    let failed = Step.lateFailure(milliseconds: milliseconds, .workerFailed)
+    let early = try SignInFixture([started, failed, .logout]).refusal()
     guard case .unavailable(.transport(let error)) = early else {
       Issue.record("not refused as unavailable")
       return
