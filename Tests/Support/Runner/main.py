@@ -5,6 +5,7 @@ import argparse
 import collections
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import pathlib
@@ -56,14 +57,21 @@ def choose(words, jobs):
         return [job for job in jobs if job.suite not in SLOW], ["hosts, sanitizers and fuzzers (--quick)"]
     if words.all:
         return jobs, []
-    base = words.base or stamp.passed_commit()
-    changed = sizes.changed_since(PROJECT, base)
-    if words.base and changed is None:
+    changed_since = functools.cache(lambda commit: sizes.changed_since(PROJECT, commit))
+    if words.base and changed_since(words.base) is None:
         say(f"test: {words.base} is not a commit before this one\nhint: git log")
         sys.exit(64)
+    parts = {} if words.base else stamp.passed_parts()
+    base = words.base or stamp.passed_commit()
+
+    def changed(part):
+        since = changed_since(parts.get(part))
+        return changed_since(base) if since is None else since
+
     kept = sizes.for_landing(jobs, changed)
     rare = [job.name for job in kept if sizes.paths_of(job)]
-    say(f"for a landing, and what changed since {base or 'nothing, for no run has passed here'}: {', '.join(rare) or 'nothing more'}")
+    say(f"for a landing, and what changed since it passed, at the latest at {base or '(no run has passed here)'}: "
+        f"{', '.join(rare) or 'nothing more'}")  # fmt: skip
     return kept, []
 
 
@@ -195,10 +203,13 @@ def run_plan(stages, left_out, elsewhere, logs, words, flakes, began):
     passed = sum(len(result.passed) for result in by_suite.values())
     failed = sum(len(result.failed) for result in by_suite.values()) + (len(left_out) if words.strict else 0)
     rest = f", {len(left_out)} left out" if left_out and not words.strict else ""
+    parts = [job.name for job in jobs if sizes.paths_of(job) and job.ended and not job.cut and not job.result.failed]
+    if words.only and "." not in words.only and words.repeat == 1:
+        stamp.write_parts(parts)
     if words.strict:
         stamp.write("all" if words.all else "landing", passed, failed, by_suite, time.monotonic() - began,
                     sum(job.ended - job.began for job in jobs if "build" in job.lanes),
-                    {job.name: job.ended - job.began for job in jobs if job.state == "done"},
+                    {job.name: job.ended - job.began for job in jobs if job.state == "done"}, parts,
                     left_parts=words.base is not None and not words.all)  # fmt: skip
     if failed:
         say(f"the logs are kept in {logs}")

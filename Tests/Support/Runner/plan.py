@@ -158,8 +158,9 @@ class Plan:
         return self.jobs
 
     def unit_tests(self):
-        # Beside the release's build, and then with what suites leave of the processors.
-        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build", gives_way=True)
+        # Beside the release's build, and then beside the first suites. If it gave way to them, it would end last, and what
+        # needs it would run alone.
+        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build")
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS

@@ -1,11 +1,13 @@
 """What the run before a landing leaves to `packaging/test --all`, and when it takes a part of it back.
 
 These parts take long, find by luck, or hold what changes rarely. A landing runs such a part if its own code has changed
-since the last commit that passed.
+since the last commit at which the part passed.
 """
 
 import fnmatch
 import subprocess
+
+from Support.Runner.plan import closure
 
 PACKED = ("packaging/build-deb", "packaging/build-product", "packaging/swift-build", "packaging/debian", "Package.swift")
 #: What every virtual machine is made by, and those with a desktop's programs.
@@ -30,6 +32,8 @@ RARE = {
                                   "Sources/Commands/HostDoctor/PAM/SecurityKey", "packaging/pam-configs"),  # fmt: skip
     "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/Computer/KeyringSeal",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
+    "runner/test_kept_builds": ("packaging/swift-build", "packaging/common.sh", "Tests/System/Runner/test_kept_builds"),
+    "runner/test_second_tries": ("Tests/Support/Runner", "Tests/System/Runner/test_second_tries"),
     "server/test_setup_steps": ("Sources/Commands/ServerCommands/Setup", "Tests/System/Server/test_setup_steps",
                                 "Tests/System/Server/stop_at_step"),
     "sanitizers*": ("Tests/Sanitizers", "pam/", "Sources/Shims/", "Sources/Worker/WorkerLink", "Sources/Computer/HostSystem"),
@@ -37,9 +41,9 @@ RARE = {
 
 
 def for_landing(jobs, changed):
-    """The jobs of a landing's run. `changed`: paths since the last commit that passed; None if no such commit is known, and
-    then no part is taken back."""
-    kept = [job for job in jobs if not paths_of(job) or (changed and touched(paths_of(job), changed))]
+    """The jobs of a landing's run. `changed(name)`: paths since the last commit at which this job passed; None if no such
+    commit is known, and then the part is not taken back."""
+    kept = closure(jobs, [job for job in jobs if not paths_of(job) or touched(paths_of(job), changed(job.name) or [])])
     needed = {name for job in kept for name in job.needs}
     # What only makes something for others is made if one of them is there.
     return [job for job in kept if job.name in needed or not job.name.startswith(("root-", "machine-13"))]

@@ -15,10 +15,11 @@ FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "la
 FLAKED, GREATEST_COUNT = "flaked", 20
 
 
-def write(size, passed, failed, by_suite, seconds, building, took, left_parts=False):
+def write(size, passed, failed, by_suite, seconds, building, took, parts=(), left_parts=False):
     """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
     commit that passed before it: the next run must know what has changed since. So does one that was told by `--base` to
-    leave out parts whose code has changed (`left_parts`). `took`: the seconds of each job."""
+    leave out parts whose code has changed (`left_parts`). `took`: the seconds of each job. `parts`: the names of those that
+    not every landing runs, and that passed here, whatever became of the others."""
     before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
@@ -29,6 +30,17 @@ def write(size, passed, failed, by_suite, seconds, building, took, left_parts=Fa
         "took": {**last_times(), **{name: round(its) for name, its in took.items()}},
     }  # fmt: skip
     said["passed_commit"] = said["commit"] if said["clean"] and not failed and not left_parts else before
+    said["parts"] = passed_parts() | (dict.fromkeys(sorted(parts), said["commit"]) if said["clean"] else {})
+    replace(said)
+
+
+def write_parts(parts):
+    """Notes parts that passed in a run of some suites. What the last whole run said stays."""
+    if parts and git(PROJECT, "status", "--porcelain") == "":
+        replace((read() or {}) | {"parts": passed_parts() | dict.fromkeys(sorted(parts), git(PROJECT, "rev-parse", "HEAD"))})
+
+
+def replace(said):
     FILE.parent.mkdir(parents=True, exist_ok=True)
     new = FILE.with_suffix(".new")
     new.write_text(json.dumps(said, indent=1) + "\n")
@@ -56,6 +68,11 @@ def passed_commit():
     return (read() or {}).get("passed_commit")
 
 
+def passed_parts():
+    """The last commit at which each part passed that not every landing runs, by the part's name."""
+    return (read() or {}).get("parts", {})
+
+
 def last_times():
     """The seconds that each job took when a whole run had it last, by its name."""
     return (read() or {}).get("took", {})
@@ -64,7 +81,7 @@ def last_times():
 def show():
     """Prints the stamp in a line. An exit status: 0 if that run was green, of this very commit, with nothing changed."""
     said = read()
-    if not said:
+    if "commit" not in (said or {}):
         print("no whole run has left a stamp here")
         return 1
     this = said["commit"] == git(PROJECT, "rev-parse", "HEAD")

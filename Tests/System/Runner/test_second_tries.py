@@ -68,7 +68,7 @@ class RunnerCase(unittest.TestCase):
     def play(self, *jobs, flakes="", then=(), strict=False, longest=None):
         """(failures, what was printed)."""
         printed = io.StringIO()
-        words = types.SimpleNamespace(only="it", strict=strict, noise=False, changed=None, all=False, base=None)
+        words = types.SimpleNamespace(only="it", repeat=1, strict=strict, noise=False, changed=None, all=False, base=None)
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             began = time.monotonic() - (runner.LONGEST - longest if longest else 0)

@@ -11,7 +11,7 @@ from Support.Runner.plan import Plan
 
 def names(changed):
     jobs = Plan(pathlib.Path("/nowhere"), None).everything()
-    return {job.name for job in sizes.for_landing(jobs, changed)}
+    return {job.name for job in sizes.for_landing(jobs, changed if callable(changed) else lambda part: changed)}
 
 
 class Sizes(unittest.TestCase):
@@ -24,6 +24,11 @@ class Sizes(unittest.TestCase):
         found = names(["Sources/Computer/PresenceLink/Probe.swift"])
         self.assertLessEqual({"machine/test_presence", "machine-13"}, found)
         self.assertEqual({"machine/test_tpm", "firefox/test_answers"} & found, set())
+
+    def test_each_part_has_its_own_commit_at_which_it_passed(self):
+        found = names(lambda part: ["pam/iampass.c"] if part == "sanitizers" else [])
+        self.assertLessEqual({"sanitizers", "sanitizers-build"}, found, "what it needs comes along")
+        self.assertNotIn("machine/test_presence", found)
 
     def test_every_pattern_is_that_of_a_job(self):
         jobs = Plan(pathlib.Path("/nowhere"), None).everything()

@@ -59,6 +59,26 @@ class Stamp(unittest.TestCase):
         self.run_ends(RED, failed=0, left_parts=True)
         self.assertEqual(stamp.passed_commit(), GREEN)
 
+    def test_a_part_that_passed_in_a_run_that_failed_has_passed(self):
+        self.run_ends(GREEN, failed=0, parts=["firefox/test_answers", "debian-12"])
+        self.run_ends(RED, failed=1, parts=["debian-12"])
+        self.assertEqual(stamp.passed_parts(), {"firefox/test_answers": GREEN, "debian-12": RED})
+        self.run_ends(GREEN, failed=0, parts=["debian-12"], changes=" M Package.swift")
+        self.assertEqual(stamp.passed_parts()["debian-12"], RED)
+
+    def test_parts_that_ran_alone_leave_the_last_whole_runs_result(self):
+        with self.at(RED):
+            stamp.write_parts(["debian-12"])
+        self.assertEqual(self.shown(RED), (1, "no whole run has left a stamp here\n"))
+        self.run_ends(GREEN, failed=0)
+        with self.at(RED):
+            stamp.write_parts(["machine/test_tpm"])
+        self.assertEqual(stamp.passed_parts(), {"debian-12": RED, "machine/test_tpm": RED})
+        self.assertEqual((stamp.passed_commit(), self.shown(GREEN)[0]), (GREEN, 0))
+        with self.at(GREEN, " M Package.swift"):
+            stamp.write_parts(["machine/test_tpm"])
+        self.assertEqual(stamp.passed_parts()["machine/test_tpm"], RED)
+
     def test_what_was_not_committed_has_not_passed(self):
         self.run_ends(RED, failed=0, changes=" M Package.swift")
         self.assertIsNone(stamp.passed_commit())
