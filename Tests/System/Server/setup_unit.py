@@ -25,7 +25,7 @@ case $1 in
   reload) kill -HUP "$(cat pid)" ;;
   stop) ends ;;
   restart)
-    [ ! -e hangs ] || sleep 300
+    [ ! -e hangs ] || {{ echo > hanging; sleep 300; }}
     [ ! -e status ] || exit 1
     ends
     if [ -e deaf ] && [ "$(set_to LISTEN)" = "$(cat deaf)" ]; then exit 0; fi
@@ -77,6 +77,10 @@ class UnitWorld(SetupWorld):
         with "status" the service ends with that status. "container" has the kind of container that systemd runs in."""
         with open(self.path(name), "w") as file:
             file.write(text)
+
+    def hangs(self):
+        """Whether the script has begun to hang. Until then it could still restart the service."""
+        return os.path.exists(self.path("hanging"))
 
     def take(self, name):
         os.unlink(self.path(name))

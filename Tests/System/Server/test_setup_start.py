@@ -3,6 +3,7 @@
 import os
 import signal
 import socket
+import time
 import unittest
 
 from setup_unit import UnitWorld
@@ -153,6 +154,10 @@ class Interrupted(StartCase):
         pid, before = self.started()
         self.world.put("hangs")
         process = self.stuck("--listen", f"127.0.0.3:{ports.take()}", line=RESTARTS)
+        end = time.monotonic() + PATIENCE
+        while not self.world.hangs():
+            self.assertLess(time.monotonic(), end, "systemctl was not called")
+            time.sleep(0.02)
         self.world.take("hangs")
         self.assertRegex(self.ended(process, signal.SIGINT), PUT_BACK)
         self.assert_as_before(pid, before)
