@@ -28,6 +28,16 @@ import Testing
     #expect(!alarm.takeEnd())
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func whatFailsOnceTheStorageIsClosedIsNotAFailureOfIt(_ engine: StorageEngine) async throws {
+    let fixture = try await StorageFixture(engine)
+    try #require(fixture.storage as? any OperatorStore).close()
+    if engine == .sqlite {
+      await #expect(throws: (any Error).self) { try await fixture.addUser() }
+    }
+    #expect(fixture.storage.alarm.failed(.other, at: start) == nil)
+  }
+
   @Test func anAbandonedRequestIsNotAFailure() async throws {
     let fixture = try await Fixture()
     let request = try fixture.signed(

@@ -50,15 +50,18 @@ final class StorageAlarm: Sendable {
     /// Whether a failure was logged, and no change was stored since.
     var isOn = false
     var isOver = false
+    var isClosed = false
   }
 
   private let state = Mutex(State())
 
   /// Notes a failure.
   ///
-  /// - Returns: the number of failures since one was logged, including this one; nil if one was just logged.
+  /// - Returns: the number of failures since one was logged, including this one; nil if one was just logged, or if the
+  ///   storage was closed.
   func failed(_ trouble: StorageTrouble, at now: UnixTime) -> Int? {
     state.withLock { state in
+      if state.isClosed { return nil }
       state.unlogged += 1
       if let loggedAt = state.loggedAt, now < loggedAt.advanced(seconds: Self.interval) { return nil }
       defer { state.unlogged = 0 }
@@ -68,6 +71,10 @@ final class StorageAlarm: Sendable {
       return state.unlogged
     }
   }
+
+  /// Notes that the service closes the storage, because it ends. Work that still waits then fails, and that is not a
+  /// failure of the storage.
+  func close() { state.withLock { $0.isClosed = true } }
 
   /// Notes a stored change.
   func wrote() {

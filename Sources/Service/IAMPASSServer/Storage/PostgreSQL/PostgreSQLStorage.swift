@@ -175,6 +175,7 @@ public struct PostgreSQLStorage: Sendable {
 
   /// Closes all connections.
   public func close() {
+    alarm.close()
     pool.closeAll()
     health.close()
   }

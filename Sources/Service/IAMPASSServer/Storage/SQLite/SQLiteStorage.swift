@@ -183,7 +183,10 @@ public struct SQLiteStorage: Sendable {
   public func now() -> UnixTime { clock.now() }
 
   /// Closes the files. The storage cannot be used afterwards.
-  public func close() throws { try pool.close() }
+  public func close() throws {
+    alarm.close()
+    try pool.close()
+  }
 
   private static func prepareFolder(_ path: String) throws(StorageError) {
     if mkdir(path, 0o700) == 0 { return }
