@@ -212,11 +212,16 @@ public final class PostgreSQLConnection {
   }
 
   /// Closes the connection, and returns the error for it.
-  func lost(_ code: PostgreSQLError.Code) -> PostgreSQLError {
-    let error = PostgreSQLError(code, detail: message)
+  func lost(_ code: PostgreSQLError.Code) -> PostgreSQLError { lost(PostgreSQLError(code, detail: message)) }
+
+  /// Closes the connection, and returns the error.
+  func lost(_ error: PostgreSQLError) -> PostgreSQLError {
     close()
     return error
   }
+
+  /// Closes the connection after results in an order that cannot be: they end early if the server has gone.
+  func outOfOrder() -> PostgreSQLError { lost(isAlive ? .answerInvalid : .connectionLost) }
 
   /// Closes the connection for good. It cannot be used afterwards.
   public func close() {

@@ -66,7 +66,7 @@ extension PostgreSQLConnection {
     let end = ContinuousClock.now + patience
     try settle(until: end)
     guard PQsendQuery(connection, sql) == 1 else { throw lost(.connectionLost) }
-    guard let result = try next(until: end) else { throw lost(.answerInvalid) }
+    guard let result = try next(until: end) else { throw outOfOrder() }
     defer { PQclear(result) }
     guard PQresultStatus(result) == status else {
       let refusal = PreparedCall.refusal(of: result)

@@ -113,7 +113,7 @@ extension PostgreSQLConnection {
     var answers: [Answer] = []
     var refusal: PostgreSQLError?
     for one in sent {
-      guard let result = try next(until: end) else { throw lost(.answerInvalid) }
+      guard let result = try next(until: end) else { throw outOfOrder() }
       defer { PQclear(result) }
       switch PQresultStatus(result) {
       case PGRES_COMMAND_OK, PGRES_TUPLES_OK:
@@ -122,16 +122,20 @@ extension PostgreSQLConnection {
         case .call: answers.append(Answer(rows: PreparedCall.rows(of: result), tag: PreparedCall.tag(of: result)))
         }
       case PGRES_PIPELINE_ABORTED: break
-      default: refusal = refusal ?? PreparedCall.refusal(of: result)
+      default:
+        let said = PreparedCall.refusal(of: result)
+        // libpq says so itself, before it has read that the server has closed; no other results follow.
+        if said.code == .connectionLost { throw lost(said) }
+        refusal = refusal ?? said
       }
       // Each call's results end by an empty one.
-      guard try next(until: end) == nil else { throw lost(.answerInvalid) }
+      guard try next(until: end) == nil else { throw outOfOrder() }
     }
-    guard let last = try next(until: end) else { throw lost(.answerInvalid) }
+    guard let last = try next(until: end) else { throw outOfOrder() }
     defer { PQclear(last) }
-    guard PQresultStatus(last) == PGRES_PIPELINE_SYNC else { throw lost(.answerInvalid) }
+    guard PQresultStatus(last) == PGRES_PIPELINE_SYNC else { throw outOfOrder() }
     guard refusal != nil || answers.count == sent.count(where: { if case .call = $0 { true } else { false } }) else {
-      throw lost(.answerInvalid)
+      throw outOfOrder()
     }
     return (answers, refusal)
   }
