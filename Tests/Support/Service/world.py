@@ -166,6 +166,11 @@ class World:
             file.write(text)
         os.chmod(self.path(name), mode)
 
+    def answer(self, name, text="", mode=0o600):
+        """Writes what a conversation waits for as {"file": ...}. It comes whole: whoever waits removes it at once."""
+        self.write(f"{name}-unsent", text, mode)
+        os.rename(self.path(f"{name}-unsent"), self.path(name))
+
     def configure(self, **settings):
         """Writes iampass.conf again with these changes. None removes a key."""
         self.settings.update(settings)

@@ -40,8 +40,7 @@ class Offline(test_verified.VerifiedCase):
         """A sign-in without the service; `act` gets the link, and says what is typed."""
         with self.computer.playing(answers=[{"file": self.computer.path("typed")}, ""]) as results:
             text = act(self.link())
-            self.computer.write("typing", text)
-            os.rename(self.computer.path("typing"), self.computer.path("typed"))
+            self.computer.answer("typed", text)
         return results[0]
 
     def approved(self, link):

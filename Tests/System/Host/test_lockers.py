@@ -47,7 +47,11 @@ class Lockers:
 
     def lock(self):
         # What runs on behind the command must not keep our pipe.
-        self.alice("sh", "-c", f"exec >/dev/null 2>&1; {self.command}")
+        try:
+            self.alice("sh", "-c", f"exec >/dev/null 2>&1; {self.command}")
+        except RuntimeError as error:
+            said = self.host.run("sh", "-c", "ps -eo pid,ppid,stat,wchan:20,args; tail -n 40 /home/alice/*.log", check=False)
+            raise AssertionError(f"{error}{said}") from None
         self.assertTrue(self.is_locked())
 
     def is_locked(self):
@@ -253,8 +257,9 @@ class Swaylock(ShowingNothing, Wayland, Lockers, DesktopCase):
 
 class Gtklock(Wayland, Lockers, DesktopCase):
     name = "gtklock"
-    # Its first try may come before sway has a screen. What outlived a test that gave up would lock the next ones out.
-    command = "timeout 25 sh -c 'until gtklock -d; do sleep 0.2; done'"
+    # A try that comes before sway has a screen fails, or waits for good; what is left of it would lock the next one out.
+    command = ("timeout 25 sh -c 'until timeout 5 gtklock -d; do pkill -KILL -x gtklock; sleep 0.2; done'"
+               " 2>>/home/alice/gtklock.log")
 
 
 class I3lock(ShowingNothing, X11, Lockers, DesktopCase):

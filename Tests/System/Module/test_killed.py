@@ -131,7 +131,7 @@ class LeftAlone(Case):
             self.sign_in("sshd", items={"rhost": OTHER_HOST, "tty": "ssh"})
             self.assertEqual(self.notes(), [note])
             self.approve(code)
-            world.write("enter", "")
+            world.answer("enter")
         self.assertEqual(results[0]["codes"], [SUCCESS], results[0]["texts"])
         self.assertEqual(self.notes(), [])
 
