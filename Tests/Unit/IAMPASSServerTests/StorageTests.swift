@@ -52,6 +52,17 @@ import Testing
     try await opened
   }
 
+  @Test(.enabled(if: geteuid() == 0, "gives a folder to another user"))
+  func aFolderOfAnotherUserIsRefusedAndNothingIsLeftThere() throws {
+    let folder = FileManager.default.temporaryDirectory.path + "/iampass-of-another-" + UUID().uuidString
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    try #require(chmod(folder, 0o700) == 0 && chown(folder, 65_534, 65_534) == 0)
+    let error = #expect(throws: StorageError.self) { try SQLiteStorage(folder: folder) }
+    #expect(error?.code == .folderOfAnother)
+    #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == [])
+  }
+
   @Test func aUsersIDIsNeverAnothers() async throws {
     let fixture = try await Fixture()
     let application = fixture.application.id

@@ -20,6 +20,10 @@ extension CommandProblem {
       self.init(
         message: "\(error.path) is writable by others", hint: "chmod 700 \(error.path)",
         exitCode: EX_CONFIG)
+    case .folderOfAnother:
+      self.init(
+        message: "\(error.path) belongs to another user", hint: "run this as the owner of that directory",
+        exitCode: EX_NOPERM)
     case .databaseNotOpened:
       self.init(
         message: "\(error.path) cannot be opened: \(error.detail)",

@@ -161,8 +161,11 @@ struct Serve: AsyncParsableCommand {
       listen: listen, metrics: metricsListen, console: (consoleListen, consoleURL), publicURL: publicURL,
       proxies: trustedProxy)
     try await explaining {
+      // Both may be root's files.
       let tls = try TLSFiles(certificate: tlsCert, key: tlsKey)
-      let (service, storage, unchecked) = try await makeService(tls, addresses, logger)
+      let keys = try seal.keys()
+      if let data { try becomeOwner(of: data, logger) }
+      let (service, storage, unchecked) = try await makeService(tls, keys, addresses, logger)
       warnOfPageProblem(service, logger)
       try await ServerRun(
         service: service, storage: storage, unchecked: unchecked, cleanStop: data.map(CleanStop.init(folder:)),
@@ -180,6 +183,22 @@ struct Serve: AsyncParsableCommand {
     signal(SIGHUP, SIG_IGN)
     // A client that closes its connection must not end the service.
     signal(SIGPIPE, SIG_IGN)
+  }
+
+  /// Root goes on as the owner of the data directory. SQLite follows what that user leaves there, and files of root's
+  /// could not be opened by a service of that user.
+  private func becomeOwner(of data: String, _ logger: Logger) throws(CommandProblem) {
+    let owner = ActingUser.other(ownerOf: data)
+    try ActingUser.become(ownerOf: data)
+    guard let owner else { return }
+    logger.notice(
+      "goes on as the owner of the data directory",
+      metadata: ["data": "\(DisplayText.sanitized(data))", "user": "\(owner.user)"])
+    for file in [tlsCert, tlsKey] where access(file, R_OK) != 0 {
+      logger.warning(
+        "the owner of the data directory cannot read a file of the certificate: a renewed one would not be taken",
+        metadata: ["file": "\(DisplayText.sanitized(file))", "hint": "let that user's group read it"])
+    }
   }
 
   /// Opens the storage. After a clean stop the whole file is checked while the service runs. Otherwise it is checked
@@ -231,13 +250,12 @@ struct Serve: AsyncParsableCommand {
   }
 
   private func makeService(
-    _ tls: TLSFiles, _ addresses: ServeAddresses, _ logger: Logger
+    _ tls: TLSFiles, _ keys: SealKeys?, _ addresses: ServeAddresses, _ logger: Logger
   ) async throws -> (SignInService, any OperatorStore, unchecked: SQLiteStorage?) {
     let pushTrust = try PushTrust(
       authority: pushAuthority, standIn: try standIn(), proxy: try PushProxy(ofOption: pushProxy))
     let contact = try PushContact(ofOption: pushContact)
     let proxies = TrustedProxies(addresses.proxies)
-    let keys = try seal.keys()
     if let database {
       var storage = try PostgreSQLStorage(url: database)
       storage.sealKeys = keys

@@ -3,6 +3,8 @@ public struct StorageError: Error, Sendable {
   public enum Code: Sendable {
     case folderNotMade
     case folderWritableByOthers
+    /// The folder does not belong to the user of this process.
+    case folderOfAnother
     case databaseNotOpened
     /// The contents are not what SQLite has written.
     case databaseDamaged

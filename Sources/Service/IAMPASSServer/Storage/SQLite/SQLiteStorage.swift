@@ -197,6 +197,8 @@ public struct SQLiteStorage: Sendable {
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else {
       throw StorageError(.folderNotMade, path: path, detail: String(cString: strerror(ENOTDIR)))
     }
+    // SQLite follows what the owner leaves there, and new files would not be the owner's.
+    guard status.st_uid == geteuid() else { throw StorageError(.folderOfAnother, path: path) }
     guard status.st_mode & 0o022 == 0 else { throw StorageError(.folderWritableByOthers, path: path) }
   }
 

@@ -1,0 +1,61 @@
+"""Root starts the service on a data directory that belongs to the service's user, who may be broken into."""
+
+import os
+import re
+import unittest
+
+from Support.Service import ports
+from Support.Service.server import ServerWorld, until
+from Support.Service.world import program, read
+from test_backup_by_root import OWNER, leave_journal
+
+
+class ServedByRoot(unittest.TestCase):
+    def setUp(self):
+        self.world = ServerWorld()
+        self.addCleanup(self.world.close)
+        self.world.serve_alone()
+        self.world.server.stop()
+        os.chmod(self.world.folder, 0o711)
+        self.give_away()
+
+    def give_away(self):
+        data = self.world.path("data")
+        for name in (data, *(os.path.join(data, name) for name in os.listdir(data))):
+            os.lchown(name, OWNER, OWNER)
+
+    def owners(self):
+        data = self.world.path("data")
+        return {name: os.lstat(os.path.join(data, name)).st_uid for name in os.listdir(data)}
+
+    def test_it_goes_on_as_the_owner_and_leaves_no_file_of_roots(self):
+        world = self.world
+        world.start_server()
+        world.server.wait_for("goes on as the owner of the data directory")
+        status = read(f"/proc/{world.server.process.pid}/status")
+        for kind in ("Uid", "Gid"):
+            self.assertRegex(status, re.compile(rf"^{kind}:\s+" + r"\s+".join([str(OWNER)] * 4) + "$", re.MULTILINE))
+        self.assertEqual(world.server.count("goes on as the owner of the data directory"), 1)
+        # The key is root's alone.
+        world.server.wait_for(r"(?=.*server\.key).*cannot read a file of the certificate")
+        world.enroll_alice()
+        running = self.owners()
+        self.assertTrue(any(name.startswith("serving-") for name in running), running)
+        world.server.stop()
+        self.assertIn("clean-stop", self.owners())
+        self.assertEqual(set(running.values()) | set(self.owners().values()), {OWNER})
+
+    def test_a_journal_of_the_owners_reaches_no_file_of_roots(self):
+        world = self.world
+        world.write("precious", "auth required pam_unix.so\n", mode=0o644)
+        leave_journal(world.path("data", "iampass.sqlite"), world.path("precious"))
+        self.give_away()
+        server = world.start(
+            program("iampass-server"), "serve", "--data", world.path("data"), "--listen", f"127.0.0.1:{ports.take()}",
+            "--tls-cert", world.certificate, "--tls-key", world.key)
+        until(lambda: server.process.poll() is not None or server.count("listening on https"), "the end of the start")
+        self.assertEqual(read(world.path("precious")), "auth required pam_unix.so\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
