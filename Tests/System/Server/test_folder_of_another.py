@@ -5,7 +5,7 @@ import re
 import unittest
 
 from Support.Service import ports
-from Support.Service.server import ServerWorld, until
+from Support.Service.server import CONFIG, ServerWorld, until
 from Support.Service.world import program, read
 from test_backup_by_root import OWNER, leave_journal
 
@@ -55,6 +55,56 @@ class ServedByRoot(unittest.TestCase):
             "--tls-cert", world.certificate, "--tls-key", world.key)
         until(lambda: server.process.poll() is not None or server.count("listening on https"), "the end of the start")
         self.assertEqual(read(world.path("precious")), "auth required pam_unix.so\n")
+
+
+class Paths(unittest.TestCase):
+    def setUp(self):
+        self.world = ServerWorld()
+        self.addCleanup(self.world.close)
+        self.world.serve_alone()
+        self.world.server.stop()
+        os.chmod(self.world.folder, 0o711)
+
+    def refused(self, data, said):
+        """By each kind of command."""
+        world = self.world
+        for words in (["application", "list"], ["application", "create", "other"], ["audit"], ["database", "check"],
+                      ["backup", world.path("copy")]):  # fmt: skip
+            with self.subTest(words=words):
+                done = world.command(*words, data=data)
+                self.assertEqual(done.returncode, CONFIG, done.stderr)
+                self.assertIn(said, done.stderr)
+        done = world.serve_here(data=data)
+        self.assertEqual(done.returncode, CONFIG, done.stderr)
+        self.assertIn(said, done.stderr)
+        self.assertFalse(os.path.exists(world.path("copy")))
+
+    def test_a_part_of_another_users_is_refused_and_named(self):
+        world = self.world
+        os.mkdir(world.path("theirs"), 0o755)
+        os.rename(world.path("data"), world.path("theirs/data"))
+        self.assertEqual(world.command("application", "list", data="theirs/data").returncode, 0)
+        os.chown(world.path("theirs"), OWNER - 1, OWNER - 1)
+        said = (f"{world.path('theirs')}, on the way to the data directory {world.path('theirs/data')}, "
+                f"belongs to user {OWNER - 1}\nhint: ")  # fmt: skip
+        self.refused("theirs/data", said)
+        # The data are the service's user's, and the part above them is a third one's.
+        for name in ("", *os.listdir(world.path("theirs/data"))):
+            os.chown(world.path("theirs/data", name), OWNER, OWNER)
+        self.refused("theirs/data", said)
+        os.chown(world.path("theirs"), OWNER, OWNER)
+        done = world.command("application", "list", data="theirs/data")
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_link_of_the_owners_does_not_lead_root_to_a_folder_of_roots(self):
+        world = self.world
+        os.mkdir(world.path("theirs"), 0o755)
+        os.mkdir(world.path("precious"), 0o700)
+        os.symlink(world.path("precious"), world.path("theirs/data"))
+        for name in ("theirs", "theirs/data"):
+            os.lchown(world.path(name), OWNER, OWNER)
+        self.refused("theirs/data", f"{world.path('theirs')}, on the way to the data directory ")
+        self.assertEqual(os.listdir(world.path("precious")), [])
 
 
 if __name__ == "__main__":

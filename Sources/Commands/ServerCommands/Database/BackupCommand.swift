@@ -28,6 +28,7 @@ struct BackupCommand: AsyncParsableCommand {
       if let owner = ActingUser.other(ownerOf: folder) {
         return try OwnersCopy.write(folder, to: file, keptFrom: owner)
       }
+      try ActingUser.become(ownerOf: folder)
       let storage = try SQLiteStorage(existing: folder)
       try await storage.backUp(to: file)
       do { try await storage.noteBackup() } catch {

@@ -12,11 +12,16 @@ enum ActingUser {
 
   /// Makes root become the folder's owner for good. New files then belong to the owner alone. Other users do not
   /// change. Root does not change for its own folder, or for a missing one.
+  ///
+  /// - Throws: also if others than root and this user can change the path to the folder. The user comes first: if the
+  ///   folder is exchanged after the look at its owner, root does not stay root for the one that is opened.
   static func become(ownerOf folder: String) throws(CommandProblem) {
-    guard let (user, group) = other(ownerOf: folder) else { return }
-    guard setgroups(0, nil) == 0, setgid(group) == 0, setuid(user) == 0, geteuid() == user else {
-      throw .notTheOwner(of: folder, errno)
+    if let (user, group) = other(ownerOf: folder) {
+      guard setgroups(0, nil) == 0, setgid(group) == 0, setuid(user) == 0, geteuid() == user else {
+        throw .notTheOwner(of: folder, errno)
+      }
+      umask(0o077)
     }
-    umask(0o077)
+    try DataPath.check(folder)
   }
 }
