@@ -1,8 +1,10 @@
 """`iampassctl enable --trial` of what is not off, and its end."""
 
 import fcntl
+import os
 import pathlib
 import re
+import signal
 import unittest
 
 import join_case
@@ -70,7 +72,9 @@ class OfWhatIsOn(Trial):
         self.assertIn("next: iampassctl check\n", done.out)
 
 
-class Ends(Trial):
+class Ending(Trial):
+    """Sign-in by phone is on. What all terminals are shown is in a file."""
+
     def setUp(self):
         super().setUp()
         self.addCleanup(pathlib.Path(world.path("iampass-trial-ended")).unlink, missing_ok=True)
@@ -78,6 +82,8 @@ class Ends(Trial):
         self.lay_over("/usr/bin/wall", f'#!/bin/sh\necho "$1" >>{self.shown}\n')
         self.assertEqual(self.ctl("enable", "--force").code, 0)
 
+
+class Ends(Ending):
     def test_an_end_that_fails_again_and_again_is_on_all_terminals_once(self):
         self.edit()
         for _ in range(2):
@@ -102,6 +108,46 @@ class Ends(Trial):
             answer = self.ctl("disable")
         self.assertEqual(answer.code, 0, answer.text)
         self.assertIn("warning: another iampassctl is still running; going on without the lock\n", answer.err)
+        self.assertNotIn("pam_iampass", self.common())
+
+
+class KilledAtItsEnd(Ending):
+    """The end is killed as it removes the trial's units. The service at boot then runs it again."""
+
+    UNITS = "/etc/systemd/system"
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(self.root + self.UNITS)
+        self.mounted.append(self.UNITS)
+        for kind in ("service", "timer"):
+            pathlib.Path(self.root + self.UNITS, f"iampass-trial.{kind}").write_text("# A trial's.\n")
+        self.notes = pathlib.Path(world.path("iampass-trial"))
+        self.addCleanup(self.notes.unlink, missing_ok=True)
+        world.write(self.notes.name, "daemon sudo\n")
+        self.lay_over("/usr/bin/systemctl", '#!/bin/sh\n[ "$1" != stop ] || kill -KILL "$PPID"\n')
+
+    def killed(self, *words):
+        answer = self.ctl(*words)
+        self.assertEqual(answer.code, -signal.SIGKILL, answer.text)
+        self.assertIn("iampass-trial.service", os.listdir(self.root + self.UNITS))
+
+    def ended(self):
+        """What it says at boot. Nothing is left of it then."""
+        self.lay_over("/usr/bin/systemctl", "#!/bin/sh\n")
+        answer = self.ctl("trial-end")
+        self.assertEqual((answer.code, os.listdir(self.root + self.UNITS)), (0, []), answer.text)
+        self.assertFalse(self.notes.exists())
+        return answer.out
+
+    def test_it_stays_on_as_the_trials_user_has_signed_in(self):
+        self.killed("trial-end")
+        self.assertIn("sign-in by phone stays on", self.ended())
+        self.assertIn("pam_iampass", self.common())
+
+    def test_what_was_switched_off_is_not_said_to_stay_on(self):
+        self.killed("disable")
+        self.assertIn("sign-in by phone is off again", self.ended())
         self.assertNotIn("pam_iampass", self.common())
 
 

@@ -241,7 +241,11 @@ enum TurnOff {
     do { try PAMProfiles.switchOff() } catch { failure = failure ?? error }
     do { try SSHDropIn.remove() } catch { failure = failure ?? error }
     BrokerUnit.switchOff()
-    if (try? PAMProfiles.areOff()) == true { Trial.cancel(host) }
+    if (try? PAMProfiles.areOff()) == true {
+      // If this is killed now, the service at boot must not say that what is off stays on.
+      TrialNotes(besides: host.path).end()
+      Trial.cancel(host)
+    }
     if let failure { throw failure }
   }
 }

@@ -93,9 +93,11 @@ enum Trial {
     }
   }
 
-  /// Removes timer and service; does nothing without a trial.
+  /// Removes timer and service, and then the notes; does nothing without a trial.
   static func cancel(_ options: HostOptions) {
-    TrialNotes(besides: options.path).end()
+    // If this is killed, the service runs at the next boot. It must still find that the user has signed in by phone:
+    // otherwise it would switch off what stays on.
+    defer { TrialNotes(besides: options.path).end() }
     guard isUnderWay else { return }
     _ = Program.run([systemctl, "stop", "\(name).timer"], seconds: 30)
     _ = Program.run([systemctl, "disable", "\(name).service"], seconds: 30)
