@@ -151,5 +151,56 @@ class KilledAtItsEnd(Ending):
         self.assertNotIn("pam_iampass", self.common())
 
 
+class OnAFullDisk(Trial):
+    """pam-auth-update writes one of its files, and has no room for the next one."""
+
+    WRITES = "sed -i '1i auth sufficient pam_iampass.so' /etc/pam.d/common-auth; exit 1"
+    TAKES_BACK = "sed -i /pam_iampass/d /etc/pam.d/common-auth"
+
+    def setUp(self):
+        super().setUp()
+        for name in ("iampass-trial", "iampass-trial-ended"):
+            self.addCleanup(pathlib.Path(world.path(name)).unlink, missing_ok=True)
+        self.units = pathlib.Path(self.root, "etc/systemd/system")
+        # systemd seems to run this computer.
+        for folder in (self.units, pathlib.Path(self.root, "run/systemd/system")):
+            folder.mkdir(parents=True)
+        self.mounted += ["/etc/systemd/system", "/run"]
+        for path in ("/usr/bin/systemctl", "/usr/bin/wall"):
+            self.lay_over(path, "#!/bin/sh\n")
+
+    def update(self, enable, disable):
+        self.lay_over(
+            "/usr/sbin/pam-auth-update",
+            f'#!/bin/sh\ncase "$*" in *--enable*) {enable} ;; *--disable*) {disable} ;; esac\n')  # fmt: skip
+
+    def began(self):
+        answer = self.ctl("enable", "--force", "--trial", "10m")
+        self.assertNotEqual(answer.code, 0, answer.text)
+        self.assertIn("/usr/sbin/pam-auth-update", answer.err)
+        return answer
+
+    def test_the_trial_ends_what_enable_could_not_take_back(self):
+        self.update(self.WRITES, "exit 1")
+        answer = self.began()
+        self.assertIn("pam_iampass", self.common())
+        self.assertIn("the trial goes on, and its end switches it off\nhint: ", answer.err)
+        self.assertEqual(sorted(path.name for path in self.units.iterdir()), ["iampass-trial.service", "iampass-trial.timer"])
+        # No sign-in by what is half on is noted.
+        self.assertFalse(os.path.exists(world.path("iampass-trial")))
+        self.update("exit 1", self.TAKES_BACK)
+        answer = self.ctl("trial-end")
+        self.assertEqual((answer.code, list(self.units.iterdir())), (0, []), answer.text)
+        self.assertIn("sign-in by phone is off again", answer.out)
+        self.assertNotIn("pam_iampass", self.common())
+
+    def test_nothing_is_left_of_the_trial_if_all_is_taken_back(self):
+        self.update(self.WRITES, self.TAKES_BACK)
+        answer = self.began()
+        self.assertNotIn("the trial goes on", answer.err)
+        self.assertNotIn("pam_iampass", self.common())
+        self.assertEqual(list(self.units.iterdir()), [])
+
+
 if __name__ == "__main__":
     unittest.main()

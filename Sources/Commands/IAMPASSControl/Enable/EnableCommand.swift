@@ -109,7 +109,7 @@ struct EnableCommand: ParsableCommand {
       SecurityKeyParts.putBack(keyBefore)
       PAMProfiles.takeBack(wereOff)
       if let old { putBack(old) }
-      if trialUser != nil { trialBefore.putBack(host) }
+      if trialUser != nil { Trial.takeBack(trialBefore, host) }
       throw error
     }
     return trialUser

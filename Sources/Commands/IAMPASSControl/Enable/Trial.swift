@@ -93,6 +93,17 @@ enum Trial {
     }
   }
 
+  /// Undoes ``begin(seconds:options:)`` once nothing is on again. What could not be taken back, as on a full disk, is left
+  /// to the trial's end, which tries again each minute. No sign-in makes such a half stay on.
+  ///
+  /// - Parameter before: the units before the trial.
+  static func takeBack(_ before: Units, _ options: HostOptions) {
+    guard !canBegin else { return before.putBack(options) }
+    TrialNotes(besides: options.path).end()
+    Terminal.complain("warning: a part of sign-in by phone is still on: the trial goes on, and its end switches it off")
+    Terminal.complain("hint: mend what failed, such as a full disk, then iampassctl disable")
+  }
+
   /// Removes timer and service, and then the notes; does nothing without a trial.
   static func cancel(_ options: HostOptions) {
     // If this is killed, the service runs at the next boot. It must still find that the user has signed in by phone:
