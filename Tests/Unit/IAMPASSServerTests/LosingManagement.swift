@@ -72,7 +72,7 @@ extension LosingStorage {
     try await call { try await $0.settleComputer(named: name, of: application, at: now) }
   }
 
-  func userListPage(_ ask: UserListQuery) async throws -> UserListReply {
+  func userListPage(_ ask: UserListQuery) async throws -> UserListView {
     try await call { try await $0.userListPage(ask) }
   }
 

@@ -15,7 +15,8 @@ import Testing
     since: Int64 = 0, after: String = "", group: String = "", in room: StorageFixture
   ) async throws -> UserListReply {
     try await room.storage.userListPage(
-      UserListQuery(requester: "own", application: room.application.id, group: group, since: since, after: after))
+      UserListQuery(requester: "own", application: room.application.id, group: group, since: since, after: after)
+    ).page
   }
 
   private func words(_ page: UserListReply) -> [String] {
@@ -190,7 +191,7 @@ import Testing
     func count() async throws -> Int64 {
       try await storage.userListPage(
         UserListQuery(requester: "own", application: room.application.id, group: "", since: 0, after: "")
-      ).count
+      ).page.count
     }
     #expect(try await count() == 2)
     try await storage.removeListedUser("alice", of: "shop", at: room.now)

@@ -53,6 +53,44 @@ import Testing
     #expect(ServiceMark(in: reply.body) != nil)
   }
 
+  /// A standby that lagged is promoted once the page was read: there its version will stand for other users.
+  @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases, [false, true])
+  func aPageHasTheEpochInWhichItWasRead(_ engine: StorageEngine, _ isHeld: Bool) async throws {
+    let fixture = try await Fixture(engine: engine) { inner in
+      LosingStorage(inner, losing: -1, .before) { name in
+        if name == "mark()" { await Self.beginEpoch(in: inner) }
+      }
+    }
+    let (storage, id) = (fixture.service.core.storage, fixture.application.id)
+    _ = try await storage.listUser(UserListOrder(application: "shop", name: "alice", groups: nil))
+    let known = try await storage.userListPage(
+      UserListQuery(requester: id, application: id, group: "", since: 0, after: ""))
+    let request = try fixture.signed(
+      "GET", "/authentication/user_list/\(id)?version=\(isHeld ? known.page.version : 0)",
+      headers: isHeld ? [(name: "Prefer", value: "wait=20")] : [])
+    async let reply = fixture.respond(request)
+    if isHeld {
+      while fixture.service.board.heldCount == 0 { await Task.yield() }
+      _ = try await storage.listUser(UserListOrder(application: "shop", name: "bob", groups: nil))
+      fixture.service.board.changed(.userList(id))
+    }
+    let body = await reply.body
+    #expect(try UserListReply(parsing: body).changes.map(\.name) == [isHeld ? "bob" : "alice"])
+    #expect(ServiceMark(in: body)?.epoch == known.mark.epoch)
+    #expect(try await storage.mark().epoch > known.mark.epoch)
+  }
+
+  private static func beginEpoch(in storage: any ServiceStorage) async {
+    let now = storage.now()
+    do {
+      if let storage = storage as? SQLiteStorage {
+        try await storage.write { try HistoryMark.beginEpoch(at: now, in: $0) }
+      } else {
+        try await #require(storage as? PostgreSQLStorage).write { try HistoryMark.beginEpoch(at: now, in: $0) }
+      }
+    } catch { Issue.record(error) }
+  }
+
   @Test func onlyTheCredentialsOwnerGetsTheList() async throws {
     try await add("alice")
     let other = HostCredential(

@@ -11,6 +11,8 @@ public struct ServiceReply: Sendable {
   let held: HeldReply?
   /// The reason of a refusal.
   let reason: Reason?
+  /// Whether its body has the service's mark.
+  private(set) var isMarked = false
 
   /// Makes a JSON reply.
   init(_ status: Int, _ body: [UInt8], reason: Reason? = nil) {
@@ -77,7 +79,9 @@ public struct ServiceReply: Sendable {
 
   /// The reply with the mark in its body, so that the signature covers it.
   func marked(_ mark: ServiceMark) -> ServiceReply {
-    ServiceReply(status, mark.appended(to: body), headers: headers, events: events, reason: reason)
+    var reply = ServiceReply(status, mark.appended(to: body), headers: headers, events: events, reason: reason)
+    reply.isMarked = true
+    return reply
   }
 
   func adding(_ name: String, _ value: String) -> ServiceReply {

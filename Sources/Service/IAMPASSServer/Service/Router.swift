@@ -228,9 +228,10 @@ struct Router: Sendable {
 
   private func check(of call: Call) -> SignatureCheck { SignatureCheck(storage: core.storage, client: call.client) }
 
-  /// The reply with the service's mark, read after the reply's work.
+  /// The reply with the service's mark, read after the reply's work, unless it has the mark of its own view.
   @Sendable private func marked(_ reply: ServiceReply) async throws -> ServiceReply {
-    reply.marked(try await core.storage.mark())
+    if reply.isMarked { return reply }
+    return reply.marked(try await core.storage.mark())
   }
 
   /// If the storage fails, the client gets a reply to try again, and the failure is logged.

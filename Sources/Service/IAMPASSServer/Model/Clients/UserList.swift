@@ -60,6 +60,15 @@ struct UserListQuery: Sendable {
   let after: String
 }
 
+/// A page of a list, with the service's mark in the view that the page was read from.
+///
+/// A computer keeps the list under this mark's epoch. A mark that is read later may be of another history, in which the
+/// list's version stands for other users.
+struct UserListView: Sendable {
+  let page: UserListReply
+  let mark: ServiceMark
+}
+
 /// A row of the list as it is sent to a computer.
 struct UserListRow {
   let name: String

@@ -17,9 +17,10 @@ struct UserListReplies: Sendable {
       requester: signInClient.credential?.id ?? signInClient.application.id, application: signInClient.application.id,
       group: signInClient.credential?.group ?? "", since: since, after: after)
     return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
-      let page = try await core.storage.userListPage(ask)
+      let view = try await core.storage.userListPage(ask)
       // Whoever has a newer list than this service is told so at once.
-      return (ServiceReply(200, page.encoded()), isNews: page.version != since || since == 0)
+      let isNews = view.page.version != since || since == 0
+      return (ServiceReply(200, view.page.encoded()).marked(view.mark), isNews: isNews)
     }
   }
 

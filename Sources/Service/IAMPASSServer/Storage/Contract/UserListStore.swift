@@ -26,8 +26,8 @@ protocol UserListPages: UserListStore {
   /// - Parameter application: its id.
   func listedUsers(_ names: [String], of application: String) async throws -> [ListedUser]
 
-  /// A page of the list for a computer, in one consistent view.
-  func userListPage(_ query: UserListQuery) async throws -> UserListReply
+  /// A page of the list for a computer, and the mark of the same consistent view.
+  func userListPage(_ query: UserListQuery) async throws -> UserListView
 
   func userListVersions() async throws -> UserListVersions
 

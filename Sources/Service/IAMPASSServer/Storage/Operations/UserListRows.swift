@@ -117,22 +117,31 @@ extension StorageEngine {
     return code
   }
 
-  func userListPage(_ query: UserListQuery) async throws -> UserListReply {
+  func userListPage(_ query: UserListQuery) async throws -> UserListView {
     try await read { db in
-      let list = try db.first("SELECT version, users FROM user_list WHERE application = $1", query.application)
-      let version: Int64 = try list?.get("version") ?? 1
-      let count: Int64
-      if query.group.isEmpty {
-        count = try list?.get("users") ?? 0
-      } else {
-        let group = try db.first(
-          "SELECT users FROM user_group WHERE application = $1 AND name = $2", query.application, query.group)
-        count = try group?.get("users") ?? 0
-      }
+      try db.prefetch { _ = try Self.heading(query, in: $0) }
+      let (version, count, mark) = try Self.heading(query, in: db)
       // Nearly every computer has the newest list.
       let isNews = query.since == 0 || query.since < version
-      return query.page(of: isNews ? try Self.rows(query, in: db) : [], version: version, count: count)
+      let rows = try isNews ? Self.rows(query, in: db) : []
+      return UserListView(page: query.page(of: rows, version: version, count: count), mark: mark)
     }
+  }
+
+  private static func heading(
+    _ query: UserListQuery, in db: some StorageTransaction
+  ) throws -> (version: Int64, count: Int64, mark: ServiceMark) {
+    let list = try db.first("SELECT version, users FROM user_list WHERE application = $1", query.application)
+    let version: Int64 = try list?.get("version") ?? 1
+    let count: Int64
+    if query.group.isEmpty {
+      count = try list?.get("users") ?? 0
+    } else {
+      let group = try db.first(
+        "SELECT users FROM user_group WHERE application = $1 AND name = $2", query.application, query.group)
+      count = try group?.get("users") ?? 0
+    }
+    return (version, count, try HistoryMark.current(in: db))
   }
 
   /// The rows of a page. Names have ASCII letters alone; they are sorted by their bytes, as SQLite sorts them.
