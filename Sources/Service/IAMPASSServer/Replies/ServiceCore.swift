@@ -18,6 +18,7 @@ struct ServiceCore: Sendable {
   let unauthenticated: UnauthenticatedRequestLimit
   let signInClients: KnownSignInClients
   let signingKeys: KnownSigningKeys
+  let userLists: SharedUserLists
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
@@ -34,6 +35,7 @@ struct ServiceCore: Sendable {
     marks = MarkRenewals(storage)
     signInClients = KnownSignInClients(storage)
     signingKeys = KnownSigningKeys(storage)
+    userLists = SharedUserLists(storage)
     metrics = Metrics()
     audit = Audit(logger: logger, metrics: metrics)
   }

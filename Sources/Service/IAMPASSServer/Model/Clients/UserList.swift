@@ -48,9 +48,9 @@ public struct ListedUser: Sendable, Equatable {
 }
 
 /// A computer's question for its list of users.
-struct UserListQuery: Sendable {
+struct UserListQuery: Hashable, Sendable {
   /// The id of the computer's credential, or the application's.
-  let requester: String
+  var requester: String
   let application: String
   /// The computer's group; empty: all users.
   let group: String
@@ -67,6 +67,14 @@ struct UserListQuery: Sendable {
 struct UserListView: Sendable {
   let page: UserListReply
   let mark: ServiceMark
+
+  /// The same for another requester.
+  func told(to requester: String) -> UserListView {
+    let told = UserListReply(
+      credential: requester, version: page.version, since: page.since, count: page.count, changes: page.changes,
+      hasMore: page.hasMore)
+    return UserListView(page: told, mark: mark)
+  }
 }
 
 /// A row of the list as it is sent to a computer.

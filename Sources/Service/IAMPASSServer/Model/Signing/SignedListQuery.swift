@@ -1,12 +1,12 @@
 import IAMPASSProtocol
 
 /// A computer asks for the signed list of its group.
-struct SignedListQuery: Sendable {
+struct SignedListQuery: Hashable, Sendable {
   /// Rows that are read at once.
   static let greatestRows: Int64 = 400
 
   /// The id of the computer's credential, or the application's.
-  let requester: String
+  var requester: String
   let application: String
   /// The computer's group; empty: all users.
   let group: String
@@ -67,9 +67,15 @@ struct SignedListQuery: Sendable {
   }
 }
 
+/// A page of a signed list, with the service's mark in the same view.
+struct SignedListView: Sendable {
+  var page: SignedListPage
+  let mark: ServiceMark
+}
+
 /// What a computer is told: ``SignedUserListReply``, whose lines are the text that was signed, and not read again.
 struct SignedListPage: Sendable {
-  let requester: String
+  var requester: String
   var epoch: Int64 = 0
   var number: Int64 = 0
   var since: Int64 = 0

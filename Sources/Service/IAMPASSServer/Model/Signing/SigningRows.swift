@@ -2,7 +2,7 @@ import IAMPASSProtocol
 
 /// What an engine has of sets, signed lists and orders, in one transaction. It decides nothing: ``SigningWork`` does.
 protocol SigningRows: SigningNews {
-  func epoch() throws -> Int64
+  func mark() throws -> ServiceMark
 
   // MARK: What there is to sign
 
@@ -63,6 +63,10 @@ protocol SigningRows: SigningNews {
   func forgetDraft(of order: String) throws
   /// What the phone sent as its answer.
   func approval(ofSession session: String) throws -> JSON
+}
+
+extension SigningRows {
+  func epoch() throws -> Int64 { try mark().epoch }
 }
 
 /// The service's own part: an engine gives the rows, and ``SigningWork`` does the rest with them.

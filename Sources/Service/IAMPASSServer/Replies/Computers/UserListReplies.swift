@@ -17,7 +17,7 @@ struct UserListReplies: Sendable {
       requester: signInClient.credential?.id ?? signInClient.application.id, application: signInClient.application.id,
       group: signInClient.credential?.group ?? "", since: since, after: after)
     return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
-      let view = try await core.storage.userListPage(ask)
+      let view = try await core.userLists.page(ask)
       // Whoever has a newer list than this service is told so at once.
       let isNews = view.page.version != since || since == 0
       return (ServiceReply(200, view.page.encoded()).marked(view.mark), isNews: isNews)
@@ -38,9 +38,10 @@ struct UserListReplies: Sendable {
     let waits = call.request.preferredWait(longest: HeldReply.usualWait) != nil
     let saysUnsigned = after.isEmpty && number > 0 && !waits
     return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
-      var page = try await core.storage.seeSigning { try ask.page($0) }
+      let view = try await core.userLists.page(ask)
+      var page = view.page
       if saysUnsigned { page.unsigned = try await core.unsignedChanges(of: ask.application) }
-      return (ServiceReply(200, page.encoded()), isNews: page.isNews)
+      return (ServiceReply(200, page.encoded()).marked(view.mark), isNews: page.isNews)
     }
   }
 

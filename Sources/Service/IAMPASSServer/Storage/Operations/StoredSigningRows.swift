@@ -4,7 +4,7 @@ import IAMPASSProtocol
 struct StoredSigningRows<Transaction: StorageTransaction>: SigningRows {
   let db: Transaction
 
-  func epoch() throws -> Int64 { try HistoryMark.current(in: db).epoch }
+  func mark() throws -> ServiceMark { try HistoryMark.current(in: db) }
 
   func listedApplicationNames() throws -> [(id: String, name: String)] {
     let sql: StaticString = """
