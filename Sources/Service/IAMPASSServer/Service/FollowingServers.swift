@@ -44,6 +44,10 @@ extension ServiceCore {
     case .timeCorrected(let milliseconds):
       logger.notice(
         "the service's time was corrected against the database's clock", metadata: ["by": "\(milliseconds) ms"])
+    case .housekeepingStalled:
+      logger.warning(
+        "this server's housekeeping got nowhere for minutes: another server may take it",
+        metadata: ["hint": "look for earlier errors of this server; restart it if it hangs"])
     case .historyBegan:
       SignInService.tellOfLostHistory(logger)
       board.changedAll()

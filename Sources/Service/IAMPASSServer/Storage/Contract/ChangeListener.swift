@@ -7,7 +7,8 @@ protocol ChangeListener: Sendable {
   func events() async throws -> [ServerEvent]
 
   /// Whether this server does the housekeeping for all of them. One server does it at a time. If it ends, another one
-  /// takes over within seconds, or within about a minute if its process is stopped: see ``HousekeeperDuty``.
+  /// takes over within seconds, or within about a minute if its process is stopped: see ``HousekeeperDuty``. One whose
+  /// housekeeping gets nowhere for five minutes leaves it to another.
   var holdsHousekeeperLease: Bool { get }
 }
 
@@ -21,6 +22,8 @@ enum ServerEvent: Equatable, Sendable {
   /// This server has stored that service time is further ahead of the database's clock than before, or less far if the
   /// number is negative.
   case timeCorrected(milliseconds: Int64)
+  /// This server's housekeeping got nowhere for minutes, and is left to another server.
+  case housekeepingStalled
   /// The database may lack data that it had before, and this server has begun a higher epoch.
   case historyBegan
 }

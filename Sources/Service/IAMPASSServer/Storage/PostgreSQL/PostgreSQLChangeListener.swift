@@ -50,7 +50,8 @@ final class PostgreSQLChangeListener: ChangeListener {
         let events = try receive()
         let steps = time.takeSteps().map { ServerEvent.clockStepped(milliseconds: $0) }
         let corrections = time.takeCorrections().map { ServerEvent.timeCorrected(milliseconds: $0) }
-        return events + steps + corrections + (pool.history.takeBeginning() ? [.historyBegan] : [])
+        let stalls = lease.takeStall() ? [ServerEvent.housekeepingStalled] : []
+        return events + steps + corrections + stalls + (pool.history.takeBeginning() ? [.historyBegan] : [])
       } catch {
         slot.subscription = nil
         throw error
@@ -97,6 +98,8 @@ final class PostgreSQLChangeListener: ChangeListener {
     let counter = try Self.counter(connection)
     try PostgreSQLSchema.refuseNewer(connection)
     var hasLock = false
+    // While the database was away nothing could get anywhere.
+    lease.noteProgress()
     let holdsHousekeeperLease = try lease.renewOrTake(by: connection, hasLock: &hasLock)
     return Subscription(
       connection: connection, received: counter, swept: counter, nextSweep: .now + Self.sweepTime, hasLock: hasLock,

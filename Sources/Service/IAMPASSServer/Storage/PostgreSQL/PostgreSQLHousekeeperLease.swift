@@ -1,24 +1,78 @@
 import IAMPASSProtocol
 import PostgreSQLLink
+import Synchronization
 
 /// Decides which of several servers does the housekeeping: the one that a row names.
 ///
 /// A server takes the row if it has an advisory lock, which ends with the connection of a server that is killed. It
 /// also takes the row if it was not renewed for a minute: a stopped process keeps its connection and its lock. When
 /// that process goes on, its transactions find another server's name, and change nothing.
+///
+/// The row is renewed by the thread that listens, which goes on if the housekeeping itself hangs or always fails. A
+/// server whose housekeeping gets nowhere frees the lock, and leaves the row to others for a minute.
 final class PostgreSQLHousekeeperLease: Sendable {
   /// The age in milliseconds from which any server may take a row.
   private static let patience: Int64 = 60_000
+  /// The longest time without a transaction of the housekeeping that ends well. A round has many, and begins each 20 s.
+  static let longestStall = Duration.seconds(300)
+  /// How long a server then leaves the row to others, which take it within seconds.
+  static let rest = Duration.seconds(60)
+
+  private struct State {
+    /// When a transaction of the housekeeping last ended well, or when this server took the row; nil: another one has it.
+    var progress: ContinuousClock.Instant?
+    var restsUntil: ContinuousClock.Instant?
+    var hasStalled = false
+
+    mutating func rests(at now: ContinuousClock.Instant) -> Bool {
+      if let restsUntil, now < restsUntil { return true }
+      restsUntil = nil
+      guard let progress, progress.duration(to: now) > PostgreSQLHousekeeperLease.longestStall
+      else { return false }
+      (self.progress, restsUntil, hasStalled) = (nil, now + PostgreSQLHousekeeperLease.rest, true)
+      return true
+    }
+  }
 
   /// This server's name among those on the database.
   private let server: String
+  private let state = Mutex(State())
 
   init() throws { server = try RandomValue.identifier() }
 
+  /// When a transaction of the housekeeping last ended well; nil while another server does it.
+  var progress: ContinuousClock.Instant? { state.withLock(\.progress) }
+
+  /// Notes that a transaction of the housekeeping has ended well.
+  func noteProgress(at now: ContinuousClock.Instant = .now) {
+    state.withLock { if $0.progress != nil { $0.progress = now } }
+  }
+
+  /// Whether this server has left the housekeeping to others since the last call.
+  func takeStall() -> Bool {
+    state.withLock { state in
+      defer { state.hasStalled = false }
+      return state.hasStalled
+    }
+  }
+
   /// Whether this server does the housekeeping. Call it each second, because it renews the row.
   ///
-  /// - Parameter hasLock: whether `connection` has the lock, which it holds until it ends.
-  func renewOrTake(by connection: PostgreSQLConnection, hasLock: inout Bool) throws -> Bool {
+  /// - Parameter hasLock: whether `connection` has the lock, which it holds until it ends, or until it is freed here.
+  func renewOrTake(
+    by connection: PostgreSQLConnection, hasLock: inout Bool, at now: ContinuousClock.Instant = .now
+  ) throws -> Bool {
+    if state.withLock({ $0.rests(at: now) }) {
+      if hasLock { try Self.freeLock(connection) }
+      hasLock = false
+      return false
+    }
+    let holds = try renewOrTakeRow(by: connection, hasLock: &hasLock)
+    state.withLock { $0.progress = holds ? $0.progress ?? now : nil }
+    return holds
+  }
+
+  private func renewOrTakeRow(by connection: PostgreSQLConnection, hasLock: inout Bool) throws -> Bool {
     if !hasLock { hasLock = try Self.takesLock(connection) }
     let now = try connection.unixMilliseconds()
     if try renews(by: connection, at: now) { return true }
@@ -42,6 +96,12 @@ final class PostgreSQLHousekeeperLease: Sendable {
     let row = try connection.ask([take])[0].first
     guard let taken: Int64 = try row?.get("taken") else { throw DamagedRow(column: "taken") }
     return taken == 1
+  }
+
+  private static func freeLock(_ connection: PostgreSQLConnection) throws {
+    let free = PostgreSQLCall(
+      "SELECT pg_advisory_unlock(hashtextextended('iampass_house_' || current_schema(), 0))::int::int8 AS freed")
+    _ = try connection.ask([free])
   }
 
   private func renews(by connection: PostgreSQLConnection, at now: Int64) throws -> Bool {

@@ -30,7 +30,7 @@ public struct PostgreSQLStorage: Sendable {
   /// News of other servers.
   var changeListener: (any ChangeListener)? { listener }
   let listener: PostgreSQLChangeListener
-  private let lease: PostgreSQLHousekeeperLease
+  let lease: PostgreSQLHousekeeperLease
   /// The keys of the database's sealed secrets.
   public var sealKeys: SealKeys?
   /// The names of the migrations that were done at this opening.
@@ -135,6 +135,7 @@ public struct PostgreSQLStorage: Sendable {
           return try work(db)
         }
         if written.hasChanged { alarm.wrote() }
+        lease?.noteProgress()
         return written.value
       }
     }.value
