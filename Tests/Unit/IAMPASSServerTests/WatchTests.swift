@@ -1,3 +1,4 @@
+import Logging
 import Synchronization
 import Testing
 
@@ -76,6 +77,39 @@ struct WatchTests {
     watch.abandon()
     let held = HeldReply(watch, patience: Self.long) { _ in .nothingYet(milliseconds: Self.long) }
     #expect(await held.reply().status == 503)
+  }
+
+  /// A database that hangs answers when the service has long ended.
+  @Test(.timeLimit(.wholeRun), arguments: [true, false])
+  func aLastLookThatHangsIsGivenUp(_ hasBegun: Bool) async {
+    let (hanging, end) = AsyncStream<Never>.makeStream()
+    let looks = Mutex(0)
+    let held = HeldReply(board.watch(topic), patience: Self.long) { _ in
+      looks.withLock { $0 += 1 }
+      for await _ in hanging {}
+      return .reply(.done)
+    }
+    board.stop()
+    async let reply = held.reply()
+    while hasBegun, looks.withLock(\.self) == 0 { await Task.yield() }
+    board.giveUp()
+    #expect(await reply.reason == Reason.stopping.rawValue)
+    end.finish()
+  }
+
+  @Test(.timeLimit(.wholeRun)) func aDrainAnswersWhoIsHeldThoughTheLastLookHangs() async throws {
+    let fixture = try await Fixture()
+    let service = fixture.service
+    let (hanging, end) = AsyncStream<Never>.makeStream()
+    let held = HeldReply(service.board.watch(topic), patience: Self.long) { _ in
+      for await _ in hanging {}
+      return .reply(.done)
+    }
+    async let reply = held.reply()
+    let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+    await HTTPServer(service: service, logger: logger).drain(seconds: 0.01)
+    #expect(await reply.reason == Reason.stopping.rawValue)
+    end.finish()
   }
 
   @Test func aHeldReplyIsFinishedOnce() async throws {

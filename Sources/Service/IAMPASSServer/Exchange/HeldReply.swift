@@ -1,3 +1,5 @@
+import Synchronization
+
 /// A reply that waits for news. Waiting uses little memory: each look at the storage runs in its own task, which ends
 /// before the wait begins.
 struct HeldReply: Sendable {
@@ -54,11 +56,40 @@ struct HeldReply: Sendable {
     var patience = patience
     while true {
       let isLast = !(await watch.wait(milliseconds: patience))
-      switch await apart({ [poll] in try? await poll(isLast) }) {
+      switch await look(isLast) {
       case .reply(let reply)?: return reply
       case .nothingYet(let milliseconds)? where !isLast: patience = milliseconds
       case .nothingYet?, nil: return .refused(.stopping)
       }
+    }
+  }
+}
+
+extension HeldReply {
+  /// A look in its own task, which frees its memory at its end. A task keeps the memory of its deepest call until it ends,
+  /// which is long for a task that waits.
+  ///
+  /// - Returns: nil if it was given up: a service that stops does not wait for a storage that hangs.
+  private func look(_ isLast: Bool) async -> PollResult? {
+    await withCheckedContinuation { continuation in
+      let first = FirstResult(continuation)
+      watch.onGivingUp { first.give(nil) }
+      Task { [poll] in first.give(try? await poll(isLast)) }
+    }
+  }
+
+  /// Takes one result, and ignores the other.
+  private final class FirstResult: Sendable {
+    private let waiter: Mutex<CheckedContinuation<PollResult?, Never>?>
+
+    init(_ waiter: CheckedContinuation<PollResult?, Never>) { self.waiter = Mutex(waiter) }
+
+    func give(_ result: PollResult?) {
+      let waiter = waiter.withLock { waiter in
+        defer { waiter = nil }
+        return waiter
+      }
+      waiter?.resume(returning: result)
     }
   }
 }

@@ -83,6 +83,9 @@ public struct SignInService: Sendable {
   /// Answers all held requests at once, and also those to come.
   public func stopHolding() { core.board.stop() }
 
+  /// Answers held requests for which the storage has no answer since ``stopHolding()``: their clients ask again.
+  func giveUpHolding() { core.board.giveUp() }
+
   /// The reply to a request, with its id. Failures of the storage are replies too.
   public func respond(to request: ServiceRequest) async -> ServiceReply {
     let id = router.proxies.requestID(of: request) ?? RequestID.made()

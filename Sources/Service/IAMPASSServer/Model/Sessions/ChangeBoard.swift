@@ -73,6 +73,11 @@ final class ChangeBoard: Sendable {
     for signal in all { signal.finish() }
   }
 
+  /// Has held requests that still look at the storage after ``stop()`` be answered without it.
+  func giveUp() {
+    for signal in state.withLock({ $0.signals.values.flatMap(\.values) }) { signal.giveUp() }
+  }
+
   /// Notes that the service is about to stop. Requests are still held until ``stop()``.
   func announceStop() { state.withLock { $0.isStopAnnounced = true } }
 

@@ -18,6 +18,9 @@ extension ChangeBoard {
     /// Ends the wait, because the client has gone.
     func abandon() { signal.finish() }
 
+    /// Calls `action` once the service does not wait any longer for looks at the storage: at once if that is so already.
+    func onGivingUp(_ action: @escaping @Sendable () -> Void) { signal.onGivingUp(action) }
+
     /// Why a wait has ended.
     enum Wake: Sendable {
       /// Something may have changed.
@@ -54,6 +57,8 @@ extension ChangeBoard.Watch {
       var isGiven = false
       var isTimeUp = false
       var isFinished = false
+      var isGivenUp = false
+      var onGivingUp: (@Sendable () -> Void)?
       var waiter: CheckedContinuation<Wake, Never>?
 
       /// Why the waiting task is woken; nil if there was no event.
@@ -68,6 +73,24 @@ extension ChangeBoard.Watch {
 
     /// Ends the wait. An earlier signal is still taken.
     func finish() { change { $0.isFinished = true } }
+
+    /// Gives up the look that may follow the end.
+    func giveUp() {
+      let action = state.withLock { state in
+        state.isGivenUp = true
+        defer { state.onGivingUp = nil }
+        return state.onGivingUp
+      }
+      action?()
+    }
+
+    fileprivate func onGivingUp(_ action: @escaping @Sendable () -> Void) {
+      let isGivenUp = state.withLock { state in
+        if !state.isGivenUp { state.onGivingUp = action }
+        return state.isGivenUp
+      }
+      if isGivenUp { action() }
+    }
 
     /// Waits for a signal, and takes it.
     fileprivate func taken() async -> Wake {

@@ -85,14 +85,21 @@ public struct HTTPServer: Sendable {
     return logger
   }
 
-  /// Lets running requests finish, for at most `seconds`. Held requests are answered at once.
+  /// Lets running requests finish, for at most `seconds`. Held requests are answered at once, or without a look at the
+  /// storage if that takes more than half of the time.
   public func drain(seconds: Double) async {
     requests.drain()
     service.stopHolding()
-    let end = ContinuousClock.now.advanced(by: .seconds(seconds))
-    while requests.count > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
+    let begin = ContinuousClock.now
+    await requestsEnd(by: begin.advanced(by: .seconds(seconds / 2)))
+    service.giveUpHolding()
+    await requestsEnd(by: begin.advanced(by: .seconds(seconds)))
     // The last replies are still being written to the sockets.
     try? await Task.sleep(for: .milliseconds(100))
+  }
+
+  private func requestsEnd(by end: ContinuousClock.Instant) async {
+    while requests.count > 0, ContinuousClock.now < end { try? await Task.sleep(for: .milliseconds(10)) }
   }
 
   /// Returns once each event loop has run a task, as each request needs it. If the service hangs, this hangs.
