@@ -176,6 +176,31 @@ import Testing
     try await operators.checkSeals()
   }
 
+  /// A trigger does between two portions what the beginning of the other one does.
+  @Test(arguments: [true, false])
+  func sealAndUnsealAtOnceDoNotMix(_ seals: Bool) async throws {
+    let fixture = try await ClientSealFixture(.sqlite)
+    let (room, operators) = (fixture.room, try fixture.opened(fixture.keys).operators)
+    if !seals { _ = try await fixture.seal() }
+    try await fixture.run(
+      seals
+        ? "CREATE TRIGGER other AFTER UPDATE ON application BEGIN UPDATE push_key SET client_seal = 'unsealing'; END"
+        : "CREATE TRIGGER other AFTER UPDATE ON application BEGIN UPDATE push_key SET client_seal = 'sealing'; END")
+    let fault = try await sealFault {
+      _ = try await seals ? operators.sealSecrets(at: room.now) : operators.unsealSecrets(at: room.now)
+    }
+    #expect(fault == .overtaken)
+    // The other one finds a database that says by which key some of it is sealed.
+    #expect(try await operators.sealingKeyID() == fixture.keys.firstID)
+    #expect(try await fixture.stored().contains(where: SealedText.isSealed))
+    #expect(try await fixture.stored().contains { !SealedText.isSealed($0) })
+    try await operators.checkSeals()
+    try await fixture.run("DROP TRIGGER other")
+    _ = try await seals ? operators.unsealSecrets(at: room.now) : operators.sealSecrets(at: room.now)
+    #expect(try await fixture.stored().allSatisfy { SealedText.isSealed($0) != seals })
+    #expect(try await operators.isSealed() != seals)
+  }
+
   @Test(arguments: StorageEngine.allCases)
   func aLostKeyTakesTheClientsWithIt(_ engine: StorageEngine) async throws {
     let fixture = try await ClientSealFixture(engine)

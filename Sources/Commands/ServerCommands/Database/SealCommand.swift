@@ -176,6 +176,10 @@ extension DatabaseCommand {
           if saidSealed { await noteStillSealed(parts, after: error) }
           throw error
         }
+        // A seal that this has overtaken has put the line back.
+        do throws(FileError) { try file.note(isSealed: false) } catch {
+          throw CommandProblem.sealKeyFile(error)
+        }
       }
     }
 

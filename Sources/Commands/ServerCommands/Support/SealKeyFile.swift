@@ -157,8 +157,13 @@ struct SealKeyFile {
 
 extension CommandProblem {
   init(_ fault: SealFault) {
-    let isDamage = fault.code == .changed || fault.code == .clear
-    self.init(message: fault.description, hint: fault.hint, exitCode: isDamage ? EX_DATAERR : EX_CONFIG)
+    let exitCode =
+      switch fault.code {
+      case .changed, .clear: EX_DATAERR
+      case .overtaken: EX_UNAVAILABLE
+      case .noKeyInFile, .badLine, .noKey, .otherKey, .unsealed: EX_CONFIG
+      }
+    self.init(message: fault.description, hint: fault.hint, exitCode: exitCode)
   }
 
   fileprivate init(ofSeal error: any Error) {

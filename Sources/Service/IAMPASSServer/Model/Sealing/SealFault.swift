@@ -17,6 +17,8 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
     case clear
     /// Nothing in the database is sealed, although the file of keys says so.
     case unsealed
+    /// Another program has begun to seal or unseal the database. It goes on, and this one has stopped.
+    case overtaken
   }
 
   public let code: Code
@@ -42,6 +44,7 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
     case .changed: "\(subject) in the database is not as it was sealed"
     case .clear: "\(subject) is in clear, in a database whose secrets are sealed"
     case .unsealed: "secrets in the database are in clear, but \(place) says that they are sealed"
+    case .overtaken: "another program has begun to seal or unseal this database, so this one has stopped"
     }
   }
 
@@ -55,6 +58,7 @@ public struct SealFault: Error, Sendable, Equatable, CustomStringConvertible {
     case .changed: "put the last backup in the database's place"
     case .clear, .unsealed:
       "find out who wrote it; iampass-server database unseal, and then database seal, take it as it is"
+    case .overtaken: "wait until the other one has ended; to have it as you want it, run this again then"
     }
   }
 }

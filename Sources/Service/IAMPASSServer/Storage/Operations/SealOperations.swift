@@ -43,9 +43,14 @@ extension StorageEngine {
       if count > 0 || !isWhole { try AuditEntry.noteSeal("secrets sealed", "key=\(keys.firstID)", at: now, in: db) }
       return count
     }
-    let others = try await rewriteClients(sealed)
+    let isOwn: @Sendable (SealMark) -> Bool = { mark in
+      mark.keyID == keys.firstID && (mark.clients == .sealing || mark.clients == .sealed)
+    }
+    let others = try await rewriteClients(while: isOwn, sealed)
     try await write { db in
-      if try SealMark.stored(in: db).clients == .sealing { try SealMark.store(.sealed, in: db) }
+      let mark = try SealMark.stored(in: db)
+      guard isOwn(mark) else { throw SealFault(.overtaken) }
+      if mark.clients == .sealing { try SealMark.store(.sealed, in: db) }
     }
     return own + others
   }
@@ -56,14 +61,22 @@ extension StorageEngine {
       return try seals.open(row.stored, at: row.place, in: db).exposedValue
     }
     // From here on, every writer stores clients' secrets in clear. The push key goes on to say that some are sealed.
-    try await write { db in
-      let mark = try SealMark.stored(in: db)
-      if mark.clients != nil, mark.keyID != nil { try SealMark.store(.unsealing, in: db) }
+    let begun = try await write { db in
+      var mark = try SealMark.stored(in: db)
+      if mark.clients != nil, mark.keyID != nil {
+        try SealMark.store(.unsealing, in: db)
+        mark.clients = .unsealing
+      }
+      return mark
     }
-    let clients = try await rewriteClients(clear)
+    // Another unsealing may have come to its end.
+    let isOwn: @Sendable (SealMark) -> Bool = { mark in mark == begun || mark == SealMark(keyID: nil) }
+    let clients = try await rewriteClients(while: isOwn, clear)
     return try await write { db in
+      let mark = try SealMark.stored(in: db)
+      guard isOwn(mark) else { throw SealFault(.overtaken) }
       let own = try SealableRow.own(in: db).rewrite(in: db, clear)
-      if try SealMark.stored(in: db).clients != nil { try SealMark.store(nil, in: db) }
+      if mark.clients != nil { try SealMark.store(nil, in: db) }
       if own + clients > 0 { try AuditEntry.noteSeal("secrets unsealed", nil, at: now, in: db) }
       return own + clients
     }
@@ -71,9 +84,14 @@ extension StorageEngine {
 
   /// Replaces stored secrets of sign-in clients. Others are written meanwhile.
   ///
-  /// - Parameter replacement: see ``Swift/Array/rewrite(in:_:)``.
+  /// - Parameters:
+  ///   - isOwn: whether the database's mark is still the one under which this began. Otherwise another program seals or
+  ///     unseals it by now: the two would leave sealed secrets in a database that says it has none.
+  ///   - replacement: see ``Swift/Array/rewrite(in:_:)``.
   /// - Returns: how many.
+  /// - Throws: ``SealFault/Code/overtaken``. The portions before stay as they are.
   private func rewriteClients(
+    while isOwn: @escaping @Sendable (SealMark) -> Bool,
     _ replacement: @escaping @Sendable (SealableRow, Transaction) throws -> String?
   ) async throws -> Int {
     var count = 0
@@ -81,6 +99,7 @@ extension StorageEngine {
       try await eachPortion(of: table) { place in
         let (rows, changed) = try await write { db in
           let rows = try table.asked(after: place, in: db)
+          guard try isOwn(SealMark.stored(in: db)) else { throw SealFault(.overtaken) }
           return (rows, try rows.rewrite(in: db, replacement))
         }
         count += changed
