@@ -119,6 +119,8 @@ final class TestService: SessionService {
   var takesManyAtOnce = true
   /// The delay of a reply, in ms.
   var latency: Int64 = 0
+  /// The delay of the replies about a session, by the address of its status; in ms.
+  var latencies: [String: Int64] = [:]
   var now: Int64 = 0
   private var underWay: [(due: Int64, ticket: UInt32, outcome: ServiceOutcome)] = []
   private var last: UInt32 = 0
@@ -128,7 +130,7 @@ final class TestService: SessionService {
 
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
     askedAt.append(now)
-    return give(answers[session.statusURL] ?? .failed(.serverFailed(status: 500)))
+    return give(answers[session.statusURL] ?? .failed(.serverFailed(status: 500)), after: latencies[session.statusURL])
   }
 
   func tellEnd(of session: RemoteSession) -> Ticket {
@@ -167,9 +169,9 @@ final class TestService: SessionService {
 
   func startOver() { underWay = [] }
 
-  private func give(_ outcome: ServiceOutcome) -> Ticket {
+  private func give(_ outcome: ServiceOutcome, after delay: Int64? = nil) -> Ticket {
     last += 1
-    underWay.append((now + latency, last, outcome))
+    underWay.append((now + (delay ?? latency), last, outcome))
     return last
   }
 }

@@ -73,6 +73,47 @@ import Testing
     #expect(office.logind.terminated == ["3"])
   }
 
+  /// Those who were logged out are gone from the records, so that fewer than five users are left to be watched.
+  @Test func endsThatComeOneAfterTheOtherAreACrowdToo() throws {
+    let office = try HelperFixture()
+    let ids = try signIn(8, office)
+    office.pass(milliseconds: 10_000)
+    for id in ids {
+      office.says("closed", of: id)
+      office.pass(milliseconds: 6_000)
+    }
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == ["1", "2", "3", "4"])
+    #expect(office.records.count == 4)
+    #expect(alerts(office) > 0)
+  }
+
+  /// The fifth user signs in only after the first end, which needed no verdict.
+  @Test func anEndWithoutAVerdictCountsWithThoseThatFollow() throws {
+    let office = try HelperFixture()
+    let first = try signIn(4, office)
+    office.pass(milliseconds: 10_000)
+    office.says("closed", of: first[0])
+    office.pass(milliseconds: 6_000)
+    let fifth = try signIn(1, from: 20, office)
+    office.pass(milliseconds: 6_000)
+    for id in Array(first.dropFirst()) + fifth { office.says("closed", of: id) }
+    office.pass(milliseconds: 20_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  /// After a start all sessions are asked about at once, and a busy service answers some of these questions later.
+  @Test func answersThatAreStillToComeAreAwaited() throws {
+    let office = try HelperFixture()
+    let ids = try signIn(12, office)
+    office.pass(milliseconds: 10_000)
+    office.restart()
+    for id in ids { office.says("closed", of: id) }
+    for id in ids.dropFirst(3) { office.service.latencies["https://localhost/status/\(id)"] = 1_000 }
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == [])
+  }
+
   @Test func sessionsThatAreLeftAloneAreAskedAboutAndReportedUntilTheyAreResolved() throws {
     let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)

@@ -227,14 +227,17 @@ final class Supervisor {
     case .warnOfExpiry(let milliseconds): acts.warnOfExpiry(watched, milliseconds)
     case .askMark: inquiries.askMark(for: watched, now)
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
-      guard cause == .ended || cause == .forgotten, !isVouchedFor, judge.mustJudge(watched) else {
-        // An outage does not settle an end that was left alone.
-        if cause != .unreachable { watched.watch?.takeUpAgain() }
-        acts.carryOut(action, watched, now)
-        break
+      if !isVouchedFor, cause == .ended || cause == .forgotten {
+        if judge.mustJudge(watched, now) {
+          watched.pendingEnd = action
+          judge.begin(now) { other in ask(other, now) }
+          break
+        }
+        judge.count(watched, now)
       }
-      watched.pendingEnd = action
-      judge.begin(now) { other in ask(other, now) }
+      // An outage does not settle an end that was left alone.
+      if cause != .unreachable { watched.watch?.takeUpAgain() }
+      acts.carryOut(action, watched, now)
     }
     records.writeNote(watched)
   }

@@ -26,13 +26,16 @@ final class EndJudge {
   /// When a verdict, or the next look at sessions that were left alone, is due; nil if neither is.
   var due: Int64? { [gathering?.due, alerts.due].compactMap { $0 }.min() }
 
-  /// Whether the guard against mass ends must judge this session. It must if enough users are watched, if ends are being
-  /// gathered, or if the session was left alone before.
-  func mustJudge(_ watched: WatchedRecord) -> Bool {
+  /// Whether the guard against mass ends must judge this session. It must if enough users are watched or were logged out
+  /// in the last minute, if ends are being gathered, or if the session was left alone before.
+  func mustJudge(_ watched: WatchedRecord, _ now: Int64) -> Bool {
     if gathering != nil || watched.watch?.isLeftAside == true { return true }
     let users = Set(records.all.lazy.filter { $0.closing == nil && $0.watch != nil }.map(\.record.uid))
-    return users.count >= MassEndGuard.leastUsers
+    return users.union(massEnd.recent(at: now)).count >= MassEndGuard.leastUsers
   }
+
+  /// Counts an end that is acted on without a verdict: it may be the first of many.
+  func count(_ watched: WatchedRecord, _ now: Int64) { massEnd.count([watched.record.uid], at: now) }
 
   /// Gathers ends for a verdict.
   ///
@@ -41,6 +44,11 @@ final class EndJudge {
   func begin(_ now: Int64, _ ask: (WatchedRecord) -> Void) {
     guard gathering == nil else { return }
     gathering = VerdictGathering(at: now)
+    // After a start, a sleep or an outage all sessions are asked about already. The service does not hold these first
+    // questions, so that their answers come soon.
+    for other in records.all where other.isWatchedSoundly && other.isFirstAnswer {
+      if let question = other.question { gathering?.probes.insert(question) }
+    }
     for other in records.all.filter({ $0.isWatchedSoundly && $0.question == nil }).shuffled().prefix(Self.mostProbes) {
       ask(other)
       if let probe = other.question { gathering?.probes.insert(probe) }

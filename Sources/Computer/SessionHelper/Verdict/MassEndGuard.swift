@@ -45,7 +45,10 @@ public struct MassEndGuard: Sendable {
     return sound.subtracting(bad).count >= bad.count
   }
 
-  private func bad(_ users: Set<UInt32>, _ now: Int64) -> Set<UInt32> {
-    users.union(ended.lazy.filter { now - $0.time <= Self.window }.map(\.user))
+  /// Users with an end in the last minute. Their sessions may be gone already.
+  public func recent(at now: Int64) -> Set<UInt32> {
+    Set(ended.lazy.filter { now - $0.time <= Self.window }.map(\.user))
   }
+
+  private func bad(_ users: Set<UInt32>, _ now: Int64) -> Set<UInt32> { users.union(recent(at: now)) }
 }
