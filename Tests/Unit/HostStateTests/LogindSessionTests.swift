@@ -29,7 +29,7 @@ import Testing
     try folder.write("148", written)
     let expected = LogindSession(
       id: "148", leader: 223, uid: 1_001, sessionClass: "user", type: "tty", isRemote: true, seat: "",
-      scope: "session-148.scope", isActive: true)
+      scope: "session-148.scope", isActive: true, service: "sshd")
     #expect(LogindSession(id: "148", folder: folder.path) == expected)
   }
 

@@ -81,6 +81,19 @@ import Testing
     #expect(desk.logind.terminated == ["1"])
   }
 
+  /// SDDM shows no greeter again if logind ends its session. A password or SDDM by itself has opened this one.
+  @Test(arguments: ["sddm", "sddm-autologin"])
+  func aSessionOfSDDMIsAskedToLeave(service: String) throws {
+    let desk = try PresenceFixture { $0.onPresenceLeft = .logout }
+    desk.sit(service: service)
+    desk.logind.whenAsked = { $0.sessions = [:] }
+    desk.pass(seconds: 60)
+    desk.probe.finds = { _ in .silent }
+    desk.pass(seconds: 90)
+    #expect(desk.logind.askedToEnd == ["session-1.scope"])
+    #expect(desk.logind.terminated == [])
+  }
+
   @Test func nobodyIsLookedForWhoSitsNowhereHere() throws {
     let desk = try PresenceFixture()
     desk.sit(type: "tty", seat: "", isRemote: true)

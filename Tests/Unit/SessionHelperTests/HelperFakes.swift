@@ -33,7 +33,7 @@ final class TestLogind: Logind {
     guard let old = sessions[id] else { return }
     sessions[id] = LogindSession(
       id: id, leader: leader, uid: old.uid, sessionClass: old.sessionClass, type: old.type, isRemote: old.isRemote,
-      seat: old.seat, scope: old.scope)
+      seat: old.seat, scope: old.scope, service: old.service)
   }
 
   /// Its leader has ended or has closed it; what it left runs on.
@@ -41,7 +41,7 @@ final class TestLogind: Logind {
     guard let old = sessions[id] else { return }
     sessions[id] = LogindSession(
       id: id, leader: old.leader, uid: old.uid, sessionClass: old.sessionClass, type: old.type, isRemote: old.isRemote,
-      seat: old.seat, scope: old.scope, isClosing: true)
+      seat: old.seat, scope: old.scope, isClosing: true, service: old.service)
   }
 
   func tell(_ event: LogindEvent) { news.append(event) }

@@ -92,11 +92,11 @@ final class PresenceFixture {
 
   func sit(
     _ uid: UInt32 = 1_000, session: String = "1", type: String = "wayland", seat: String = "seat0",
-    isRemote: Bool = false
+    isRemote: Bool = false, service: String = ""
   ) {
     logind.sessions[session] = LogindSession(
       id: session, leader: me.pid, uid: uid, sessionClass: "user", type: type, isRemote: isRemote, seat: seat,
-      scope: "session-\(session).scope")
+      scope: "session-\(session).scope", service: service)
   }
 
   /// Lets time pass.

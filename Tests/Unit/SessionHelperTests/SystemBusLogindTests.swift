@@ -39,7 +39,7 @@ import Testing
         entry("Seat", "(so)", .structure("so", [.string("seat0"), .path("/s")])),
         entry("Class", "s", .string("user")), entry("Type", "s", .string(type)), entry("Remote", "b", .bool(false)),
         entry("Scope", "s", .string("session-3.scope")), entry("State", "s", .string(state)),
-        entry("IdleHint", "b", .bool(false)),
+        entry("IdleHint", "b", .bool(false)), entry("Service", "s", .string("sddm")),
       ])
   }
 
@@ -58,7 +58,7 @@ import Testing
     let bus = try bus(known(Self.properties(type: "wayland", state: "closing")))
     let expected = LogindSession(
       id: "3", leader: 42, uid: 1_000, sessionClass: "user", type: "wayland", isRemote: false, seat: "seat0",
-      scope: "session-3.scope", isClosing: true)
+      scope: "session-3.scope", isClosing: true, service: "sddm")
     #expect(logind(bus).session("3") == .there(expected))
     #expect(bus.calls.first == ScriptedBus.Call(member: "GetSession", texts: ["3"]))
     bus.stop()

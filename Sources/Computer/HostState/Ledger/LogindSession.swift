@@ -18,10 +18,12 @@ public struct LogindSession: Sendable, Equatable {
   public let isClosing: Bool
   /// Whether the session is in front at its seat now; always true without a seat.
   public let isActive: Bool
+  /// The PAM service that opened the session, such as `sddm`; empty if logind does not name one.
+  public let service: String
 
   public init(
     id: String, leader: Int32, uid: UInt32, sessionClass: String, type: String, isRemote: Bool, seat: String,
-    scope: String, isClosing: Bool = false, isActive: Bool = false
+    scope: String, isClosing: Bool = false, isActive: Bool = false, service: String = ""
   ) {
     self.id = id
     self.leader = leader
@@ -33,6 +35,7 @@ public struct LogindSession: Sendable, Equatable {
     self.scope = scope
     self.isClosing = isClosing
     self.isActive = isActive
+    self.service = service
   }
 
   /// Whether the session has a screen to lock. For other sessions LockSession returns success, but has no effect.
@@ -82,7 +85,8 @@ extension LogindSession {
     self.init(
       id: id, leader: leader, uid: uid, sessionClass: values["CLASS"] ?? "", type: values["TYPE"] ?? "",
       isRemote: values["REMOTE"] == "1", seat: values["SEAT"] ?? "", scope: values["SCOPE"] ?? "",
-      isClosing: values["STATE"] == "closing", isActive: values["ACTIVE"] == "1")
+      isClosing: values["STATE"] == "closing", isActive: values["ACTIVE"] == "1",
+      service: values["SERVICE"] ?? "")
   }
 
   /// Nil if a key is there twice: a line break in a user's text would write a second `LEADER=`.

@@ -32,7 +32,8 @@ extension LogindSession {
       reply.inside("e", "sv") { () -> Bool? in
         guard let name = reply.string(), let contents = reply.variantContents() else { return nil }
         switch (name, contents) {
-        case ("Id", "s"), ("Class", "s"), ("Type", "s"), ("Scope", "s"), ("State", "s"):
+        case ("Id", "s"), ("Class", "s"), ("Type", "s"), ("Scope", "s"), ("State", "s"),
+          ("Service", "s"):
           texts[name] = reply.inside("v", contents) { reply.string() }
         case ("Seat", "(so)"):
           texts[name] = reply.inside("v", contents) { reply.structure("so") { reply.string() } }
@@ -52,7 +53,7 @@ extension LogindSession {
     else { return nil }
     self.init(
       id: id, leader: leader, uid: uid, sessionClass: sessionClass, type: type, isRemote: isRemote, seat: seat,
-      scope: scope, isClosing: state == "closing")
+      scope: scope, isClosing: state == "closing", service: texts["Service"] ?? "")
   }
 }
 

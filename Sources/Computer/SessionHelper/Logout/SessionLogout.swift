@@ -20,11 +20,11 @@ struct SessionLogout {
   private static let pauses: ClosedRange<Int64> = 500...30_000
   /// Attempts to stop the user's manager, which does not keep the session open.
   private static let mostAttemptsAtManager = 8
-  /// Display managers whose own process must get SIGTERM alone.
+  /// PAM services of display managers whose own process must get SIGTERM alone.
   ///
   /// logind also sends SIGHUP when it ends a session. sddm-helper 0.21 then exits with status 1. SDDM takes that status
   /// for a failed sign-in (`HELPER_AUTH_ERROR`), and shows no greeter again.
-  private static let askedFirst: Set<String> = ["sddm"]
+  private static let askedFirst: Set<String> = ["sddm", "sddm-autologin"]
   /// The time that such a process has to leave before its scope is killed. The user must see the end of the session
   /// within 300 ms. A kill does no harm: SDDM takes only status 1 for a failed sign-in.
   private static let leavingTime: Int64 = 150
@@ -59,6 +59,9 @@ struct SessionLogout {
   private let onLinger: Configuration.LingerAction
   private var phase: Phase
   private var attempts = 0
+  /// The PAM service that opened the session, by logind. The record may have another name, or may be missing: a password
+  /// or SDDM by itself opened the session.
+  private var openedBy = ""
   /// The session's processes got SIGTERM.
   private var wasAsked = false
   /// When the next action is due.
@@ -90,7 +93,7 @@ struct SessionLogout {
 
   private var binding: SessionRecord.Binding { session.binding }
 
-  private var isAskedFirst: Bool { Self.askedFirst.contains(session.service) }
+  private var isAskedFirst: Bool { Self.askedFirst.contains(session.service) || Self.askedFirst.contains(openedBy) }
 
   /// Whether this logout is of logind's session of that id.
   func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
@@ -134,6 +137,9 @@ struct SessionLogout {
   ///
   /// - Returns: the line for the log; nil if there is none.
   mutating func took(_ outcome: LogoutOutcome, at now: Int64) -> LogoutRemark? {
+    if case .facts(let facts) = outcome, facts.isOursOrLeft, case .there(let found) = facts.sight {
+      openedBy = found.service
+    }
     switch (phase, outcome) {
     case (.resuming, .facts(let facts)): return resume(facts, now)
     case (.speaking, .facts(let facts)):
