@@ -154,6 +154,13 @@ final class HelperFixture {
     }
   }
 
+  /// The machine sleeps.
+  func sleep(seconds: Int64) {
+    now += seconds * 1_000
+    service.now = now
+    supervisor.wokeUp(now)
+  }
+
   var records: [String] { (try? ledger.ids()) ?? [] }
   /// A process that has ended.
   var stranger: ProcessIdentity { ProcessIdentity(pid: me.pid, startTime: me.startTime + 1) }

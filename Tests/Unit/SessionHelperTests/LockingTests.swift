@@ -60,6 +60,22 @@ import WorkerLink
     #expect(office.logind.terminated == ["1"])
   }
 
+  @Test func aLockerHasItsTimeAfterASleepToo() throws {
+    let office = try HelperFixture { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_200)
+    #expect(office.logind.locked == ["1"])
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 3_000)
+    office.logind.locksScreens = true
+    office.pass(milliseconds: 9_000)
+    #expect(office.logind.terminated == [])
+    #expect(office.log.count("locked user=alice service=sshd") == 1)
+  }
+
   @Test func leavesItWhereNoLockerComesAndThatIsConfigured() throws {
     let office = try HelperFixture {
       $0.onWalkaway = .lock

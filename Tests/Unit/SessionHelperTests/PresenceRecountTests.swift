@@ -69,6 +69,20 @@ import Testing
     #expect(desk.logind.locked == ["1"])
   }
 
+  @Test func aLockerHasItsTimeAfterASleepToo() throws {
+    let desk = try armedFixture()
+    desk.logind.locksScreens = false
+    desk.probe.finds = { _ in .silent }
+    for _ in 0..<120 where desk.logind.locked.isEmpty { desk.pass(seconds: 1) }
+    #expect(desk.logind.locked == ["1"])
+    desk.sleep(seconds: 8 * 3_600)
+    desk.pass(seconds: 3)
+    desk.logind.locksScreens = true
+    desk.pass(seconds: 9)
+    #expect(desk.logind.terminated == [])
+    #expect(desk.log.count("locked user=alice logind_session=1 cause=presence") == 1)
+  }
+
   @Test func logindTellsOfASleepToo() throws {
     let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }

@@ -50,6 +50,15 @@ import Testing
     #expect(lock.step(office.logind, office.seat, now: 1_000) == .confirmed(.locker("swaylock")))
   }
 
+  @Test func aLockerFromBeforeASleepIsSeenTwiceAgain() throws {
+    let (lock, office) = try asked()
+    office.seat.lockers = ["1": RunningLocker(name: "swaylock", process: ProcessIdentity(pid: 7, startTime: 1))]
+    #expect(lock.step(office.logind, office.seat, now: 500) == .underWay)
+    lock.wokeUp(3_600_000)
+    #expect(lock.step(office.logind, office.seat, now: 3_600_000) == .underWay)
+    #expect(lock.step(office.logind, office.seat, now: 3_600_500) == .confirmed(.locker("swaylock")))
+  }
+
   @Test func aLockerThatEndsAndIsStartedAgainShowsNothing() throws {
     let (lock, office) = try asked()
     for start in 1...10 {

@@ -19,6 +19,21 @@ import Testing
     #expect(office.logind.killed.first == "session-1.scope")
   }
 
+  @Test func aSleepTakesNoTimeFromWhatIsLeft() throws {
+    let office = try HelperFixture()
+    let id = try office.signIn()
+    office.pass()
+    office.seat.stubborn = ["1"]
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 7_000)
+    #expect(office.logind.terminated == ["1"])
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 4_000)
+    #expect(office.logind.killed == [])
+    office.pass(milliseconds: 2_000)
+    #expect(office.logind.killed.first == "session-1.scope")
+  }
+
   @Test func goesOnKillingWhereTheServiceManagerIsNotThereYet() throws {
     let office = try HelperFixture()
     let id = try office.signIn()

@@ -93,6 +93,7 @@ public final class BluetoothSupervisor {
   /// The computer slept: counting begins again.
   public func wokeUp(_ now: Int64) {
     probes.startOver()
+    acts.wokeUp(now)
     for user in users {
       user.watch.resume()
       user.isProbing = false

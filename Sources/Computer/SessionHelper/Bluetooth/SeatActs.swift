@@ -98,6 +98,12 @@ final class SeatActs {
   /// logind has removed a session.
   func sessionRemoved(_ id: String, _ now: Int64) { logouts.sessionRemoved(id, now) }
 
+  /// The computer slept.
+  func wokeUp(_ now: Int64) {
+    for one in locking { one.lock.wokeUp(now) }
+    logouts.wokeUp(now)
+  }
+
   /// Takes the steps that are due.
   func turn(_ now: Int64) {
     for index in begun.indices.reversed() where begun[index].due <= now {

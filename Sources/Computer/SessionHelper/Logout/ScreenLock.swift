@@ -30,7 +30,7 @@ final class ScreenLock {
   private let uid: UInt32
   private let presence: (ProcessIdentity) -> ProcessIdentity.Presence
   private var askedAt: Int64?
-  private let end: Int64
+  private var end: Int64
   private(set) var due: Int64
   /// The locker at the last look. A locker that cannot lock ends at once.
   private var seen: RunningLocker?
@@ -57,6 +57,12 @@ final class ScreenLock {
     guard now < end else { return .failed }
     due = now + Self.checkInterval
     return .underWay
+  }
+
+  /// The computer slept. The locker gets its whole time after that, and is seen twice after that.
+  func wokeUp(_ now: Int64) {
+    end = now + Self.hintTime
+    seen = nil
   }
 
   private func ask(_ logind: any Logind, _ now: Int64) -> Outcome {

@@ -32,6 +32,9 @@ final class SessionActs {
   /// Goes on with the logouts that were begun.
   func turn(_ now: Int64) { logouts.turn(now) }
 
+  /// The computer slept.
+  func wokeUp(_ now: Int64) { logouts.wokeUp(now) }
+
   /// Uses a changed configuration from now on. Logouts that have begun keep the former one.
   func adopt(_ setup: SupervisorSetup) { self.setup = setup }
 

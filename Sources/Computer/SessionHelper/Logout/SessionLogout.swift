@@ -111,6 +111,11 @@ struct SessionLogout {
   /// logind has removed the session, so the next step is due now.
   mutating func sessionRemoved(_ now: Int64) { due = min(due, now) }
 
+  /// The computer slept. The session's processes get their whole time to leave after that.
+  mutating func wokeUp(_ now: Int64) {
+    if session.terminatedAt > 0 { session.terminatedAt = now }
+  }
+
   /// The next step; nil if there is none before ``due``.
   func next(at now: Int64) -> LogoutAction? {
     guard due <= now else { return nil }

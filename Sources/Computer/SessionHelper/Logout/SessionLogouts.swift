@@ -85,6 +85,11 @@ final class SessionLogouts {
     for index in logouts.indices where logouts[index].isOf(logindSession) { logouts[index].sessionRemoved(now) }
   }
 
+  /// The computer slept.
+  func wokeUp(_ now: Int64) {
+    for index in logouts.indices { logouts[index].wokeUp(now) }
+  }
+
   /// Takes the steps that are due.
   func turn(_ now: Int64) {
     for index in logouts.indices.filter({ logouts[$0].due <= now }).prefix(Self.mostATurn) {

@@ -110,6 +110,7 @@ final class RecordKeeper {
       watched.failures = 0
       watched.isFirstAnswer = true
       watched.lastAnswer = 0
+      watched.lock?.wokeUp(now)
       _ = watched.watch?.next(.resumed, at: now)
       if watched.closing != nil { watched.closing?.next = now } else if watched.watch != nil { watched.nextAsk = now }
     }

@@ -133,6 +133,7 @@ final class Supervisor {
     users.startOver(now)
     reports?.startOver(now)
     keeper.wokeUp(now)
+    acts.wokeUp(now)
   }
 
   // MARK: What is due
