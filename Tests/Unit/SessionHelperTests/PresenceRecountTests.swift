@@ -38,6 +38,21 @@ import Testing
     #expect(desk.logind.locked == ["1"])
   }
 
+  /// An editor has written half of the file, or memory has run out.
+  @Test func aFileThatCannotBeReadAtTheStartForgetsNobody() throws {
+    let desk = try armedFixture()
+    try AtomicFile.write(Array("alice\n".utf8), to: desk.folder.path + "/presence", mode: 0o600)
+    desk.probe.finds = { _ in .silent }
+    desk.restart()
+    desk.pass(seconds: 60)
+    #expect(desk.log.count("bound phones stay as they were") == 1)
+    #expect(try desk.state() == .armed)
+    #expect(desk.logind.locked == [])
+    try desk.bind([("alice", PresenceFixture.hers)])
+    desk.pass(seconds: 90)
+    #expect(desk.logind.locked == ["1"])
+  }
+
   @Test func aRestartAfterwardsConcludesNothingFromSilence() throws {
     let desk = try armedFixture()
     desk.probe.finds = { _ in .silent }

@@ -21,6 +21,23 @@ import Testing
     #expect(office.logind.terminated == [])
   }
 
+  /// A reload forgets what is in memory. Descriptors have run out, or the folder has a wrong mode.
+  @Test func recordsThatCannotBeListedAreListedAgainSoon() throws {
+    let office = try HelperFixture()
+    let id = try office.signIn()
+    office.pass()
+    let folder = office.run.path + "/sessions"
+    try #require(chmod(folder, 0o777) == 0)
+    office.supervisor.adopt(office.setup, office.service, at: office.now)
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_000, looking: false)
+    #expect(office.logind.terminated == [])
+    #expect(office.log.count("records cannot be listed") == 1)
+    try #require(chmod(folder, 0o700) == 0)
+    office.pass(milliseconds: 3_000, looking: false)
+    #expect(office.logind.terminated == ["1"])
+  }
+
   @Test func theEndIsToldUntilTheServiceHasHeardIt() throws {
     let office = try HelperFixture()
     let id = try office.signIn()

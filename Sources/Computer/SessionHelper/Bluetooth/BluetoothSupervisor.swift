@@ -122,7 +122,9 @@ public final class BluetoothSupervisor {
 
   private func findSeats(_ policy: PresencePolicy, _ now: Int64) {
     nextSeats = now + Self.seatTime
-    let phones = Dictionary(grouping: file.current(log), by: \.user)
+    // Until the file can be read, the former states stay: a phone that had answered is not forgotten.
+    guard let bound = file.current(log) else { return }
+    let phones = Dictionary(grouping: bound, by: \.user)
     let seated: Set<UnixUsername>
     do throws(LogindError) {
       seated = phones.isEmpty ? [] : Set(try SeatSessions.of(Set(phones.keys), logind).keys)

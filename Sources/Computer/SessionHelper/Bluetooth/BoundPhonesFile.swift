@@ -5,14 +5,15 @@ import HostState
 /// force.
 struct BoundPhonesFile {
   private let path: String
-  private var phones: [BoundPhone] = []
+  private var phones: [BoundPhone]?
   /// The stamp of the file that was read last; nil before the first time.
   private var seen: FileStamp??
   private var complaint = ""
 
   init(path: String) { self.path = path }
 
-  mutating func current(_ log: any HelperLog) -> [BoundPhone] {
+  /// Nil if it is not known which phones are bound, because the file was not valid since the helper began.
+  mutating func current(_ log: any HelperLog) -> [BoundPhone]? {
     let now = FileStamp(path: path)
     guard seen != .some(now) else { return phones }
     do throws(BoundPhonesError) {

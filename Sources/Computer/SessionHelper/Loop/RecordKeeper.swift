@@ -8,6 +8,8 @@ import IAMPASSProtocol
 ///
 /// Times are milliseconds after boot.
 final class RecordKeeper {
+  /// The pause until records that could not be listed are listed again, in ms.
+  private static let listAgainTime: Int64 = 1_000
   /// The time until an undecided record is read again, in ms.
   private static let checkAgainTime: Int64 = 30_000
   /// The time from the end of a left process to the search for another, in ms. A user may start and end thousands.
@@ -30,6 +32,8 @@ final class RecordKeeper {
   private let log: any HelperLog
   /// Whether the records that were left while no helper ran have been read.
   private var hasTakenUp = false
+  /// When the records are listed again; nil if they could be listed. After a reload nobody is watched until then.
+  private(set) var due: Int64?
   /// Whether all records were read once. What a helper before this one began stays begun.
   private var hasScanned = false
 
@@ -72,8 +76,11 @@ final class RecordKeeper {
   func rescan(at now: Int64) {
     let ids: Set<String>
     do { ids = Set(try records.ledger.ids()) } catch {
-      return log.write(LOG_ERR, "records cannot be listed: \(error.explanation)")
+      if due == nil { log.write(LOG_ERR, "records cannot be listed: \(error.explanation)") }
+      due = now + Self.listAgainTime
+      return
     }
+    due = nil
     takeUp(ids, now)
     withdrawn.compareAgain()
     for id in records.ids where !ids.contains(id) { drop(id, now) }

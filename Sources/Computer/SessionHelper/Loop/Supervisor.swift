@@ -53,6 +53,7 @@ final class Supervisor {
   ///
   /// - Returns: when the next step is due; nil if only an event can make one due.
   func turn(at now: Int64) -> Int64? {
+    if let due = keeper.due, due <= now { keeper.rescan(at: now) }
     takeOutcomes(now)
     for watched in records.takeDue(at: now) { attend(watched, now) }
     judge.turn(now) { action, watched in acts.carryOut(action, watched, now) }
@@ -63,7 +64,7 @@ final class Supervisor {
       take(watched.watch?.next(.withdrawn, at: now) ?? .nothing, watched, now, isVouchedFor: true)
     }
     turnReports(now)
-    return [records.due, judge.due, earlier.due, acts.due, users.due, reports?.due]
+    return [keeper.due, records.due, judge.due, earlier.due, acts.due, users.due, reports?.due]
       .compactMap { $0 }.min()
   }
 
