@@ -13,8 +13,8 @@ public protocol Seat: AnyObject {
   func rest(ofSession id: String, of uid: UInt32, leader: ProcessIdentity) -> SessionRest
   /// Whether this process belongs to the session; false if that is not known.
   func runs(_ process: ProcessIdentity, inSession id: String, of uid: UInt32) -> Bool
-  /// A running locker in the session, if a running process is its ``ServiceRow/lockSign``; nil if there is none, or if
-  /// that is not known.
+  /// A running locker in the session, if a running process is its ``ServiceRow/lockSign``; nil if there is none, if its
+  /// options leave the screen open, or if that is not known.
   func locker(inSession id: String, of uid: UInt32) -> RunningLocker?
 }
 

@@ -5,6 +5,8 @@ import HostSystem
 public final class SystemSeat: Seat {
   /// The most processes that are searched for a locker, newest first. A user may have thousands.
   private static let greatestCount = 1_000
+  /// Bytes of a locker's command line. A longer one does not count as a locker's.
+  private static let greatestLine = 16_384
 
   public init() {}
 
@@ -35,10 +37,18 @@ public final class SystemSeat: Seat {
 
   public func locker(inSession id: String, of uid: UInt32) -> RunningLocker? {
     guard let processes = try? SessionScope(id: id, uid: uid)?.processes() else { return nil }
+    return Self.locker(among: processes)
+  }
+
+  static func locker(among processes: [Int32]) -> RunningLocker? {
     for pid in processes.sorted().suffix(Self.greatestCount) {
       guard let bytes = ProcessFile.read("/proc/\(pid)/comm", limit: 64) else { continue }
       let name = String(decoding: bytes.prefix { $0 != UInt8(ascii: "\n") }, as: UTF8.self)
-      guard ServiceTable.row(name)?.lockSign == .runs, let process = ProcessIdentity(pid: pid) else { continue }
+      guard ServiceTable.row(name)?.lockSign == .runs,
+        let line = ProcessFile.read("/proc/\(pid)/cmdline", limit: Self.greatestLine), !line.isEmpty,
+        line.count < Self.greatestLine, LockerOptions.lock(name, arguments: line),
+        let process = ProcessIdentity(pid: pid)
+      else { continue }
       return RunningLocker(name: name, process: process)
     }
     return nil
