@@ -85,6 +85,15 @@ private struct Play {
     #expect(play.now - first >= grace)
   }
 
+  /// The user was told that no time was left, and had ten seconds.
+  @Test(arguments: [0, 3_000] as [Int64])
+  func theWarningCountsTheMissesThatAreStillToCome(grace: Int64) {
+    var play = Play(PresencePolicy(interval: 20_000, grace: grace, unknownGrace: 300_000))
+    play.look(.near)
+    play.look(.silent)
+    #expect(play.events == [.found, .doubted, .warned(milliseconds: 10_000)])
+  }
+
   @Test func anImpostorIsAMiss() {
     var play = Play()
     play.look(.near)

@@ -65,6 +65,20 @@ private final class ApprovingService: HTTPTransport {
     #expect(office.seat.said.last == "1: Signed out: the session's time is over.")
   }
 
+  /// A bus that hangs, and a session whose file is missing.
+  @Test func aWarningThatCouldNotBeShownComesLater() throws {
+    let office = try HelperFixture()
+    _ = try signIn(office)
+    office.pass(milliseconds: 2 * Self.hour - 610_000)
+    office.logind.unclear = true
+    office.pass(milliseconds: 60_000)
+    #expect(office.seat.said == [])
+    office.logind.unclear = false
+    office.pass(milliseconds: 60_000)
+    #expect(office.seat.said.count == 1)
+    #expect(office.seat.said.first?.hasPrefix("1: You are signed out in ") == true)
+  }
+
   @Test func anOutageKeepsNobodySignedInForEver() throws {
     let office = try HelperFixture()
     let id = try signIn(office)

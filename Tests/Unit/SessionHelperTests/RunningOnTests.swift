@@ -144,6 +144,16 @@ import Testing
     #expect(office.logind.askedToEnd == ["session-1.scope"])
   }
 
+  @Test func whatOutlivesADesktopIsWarnedOfItsEndAndNotOfALock() throws {
+    let (office, id) = try left(onTerminal, type: "x11") {
+      $0.onWalkaway = .lock
+      $0.walkawayGrace = 30
+    }
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 10_000)
+    #expect(office.seat.said == ["1: Your phone left: you are signed out in 30 s unless it comes back."])
+  }
+
   @Test func aDesktopThatClosesWhileItIsWatchedIsNotLockedAfterwards() throws {
     let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "x11")

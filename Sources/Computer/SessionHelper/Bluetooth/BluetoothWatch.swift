@@ -154,7 +154,8 @@ public struct BluetoothWatch: Sendable, Equatable {
     }
     var events: [PresenceEvent] = phase == .armed ? [.doubted] : []
     phase = .doubtful
-    let remaining = policy.grace - missedTime
+    // A short grace is over before the phone was missed often enough.
+    let remaining = max(policy.grace - missedTime, Int64(Self.leastMisses - misses) * Self.doubtfulInterval)
     if !hasWarned, misses > 0, remaining <= Self.warningTime {
       hasWarned = true
       events.append(.warned(milliseconds: max(0, remaining)))

@@ -64,19 +64,23 @@ final class SessionActs {
 
   func warn(_ watched: WatchedRecord, _ milliseconds: Int64) {
     guard let session = ownSession(of: watched.record) else { return }
-    let does = setup.policy.onWalkaway == .lock && session.canLock ? "this screen locks" : "you are signed out"
+    // What runs on after a desktop has no screen any more, and logind's session still has one.
+    let locks = setup.policy.onWalkaway == .lock && watched.watch?.canLock == true
+    let does = locks ? "this screen locks" : "you are signed out"
     seat.say(
       "Your phone left: \(does) in \(milliseconds / 1_000) s unless it comes back.", inSession: session.id,
       of: session.uid)
   }
 
-  func warnOfExpiry(_ watched: WatchedRecord, _ milliseconds: Int64) {
-    guard let session = ownSession(of: watched.record) else { return }
+  /// - Returns: false if the session cannot be read, so that nobody was warned.
+  func warnOfExpiry(_ watched: WatchedRecord, _ milliseconds: Int64) -> Bool {
+    guard let session = ownSession(of: watched.record) else { return false }
     let left = milliseconds < 60_000 ? "\(milliseconds / 1_000) s" : "\((milliseconds + 30_000) / 60_000) min"
     seat.say(
       "You are signed out in \(left), when this session's time is over. To stay, approve it on your phone: "
         + "sudo iampassctl session renew",
       inSession: session.id, of: session.uid)
+    return true
   }
 
   /// Stops what was begun for these causes, because the phone is back or the service answers.

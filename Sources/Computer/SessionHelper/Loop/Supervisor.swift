@@ -9,6 +9,9 @@ import IAMPASSProtocol
 ///
 /// It does not wait: ``turn(at:)`` does what is due. Times are milliseconds after boot.
 final class Supervisor {
+  /// The pause until a warning that could not be shown is tried again, in ms.
+  private static let warnAgainTime: Int64 = 30_000
+
   private let records: WatchedRecords
   private let keeper: RecordKeeper
   private let inquiries: SessionInquiries
@@ -226,7 +229,8 @@ final class Supervisor {
     switch action {
     case .nothing: break
     case .warn(let milliseconds): acts.warn(watched, milliseconds)
-    case .warnOfExpiry(let milliseconds): acts.warnOfExpiry(watched, milliseconds)
+    case .warnOfExpiry(let milliseconds):
+      if !acts.warnOfExpiry(watched, milliseconds) { watched.watch?.warnLater(at: now + Self.warnAgainTime) }
     case .askMark: inquiries.askMark(for: watched, now)
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
       if !isVouchedFor, cause == .ended || cause == .forgotten {

@@ -14,7 +14,7 @@ public struct SessionWatch: Sendable, Equatable {
   private let table: CauseTable
   /// When the requested time runs out.
   public let expiry: Int64
-  private let warningAt: Int64
+  private var warningAt: Int64
 
   public private(set) var status: SessionStatus?
   public private(set) var since: Int64
@@ -238,6 +238,12 @@ public struct SessionWatch: Sendable, Equatable {
     let action = table.action(for: cause)
     if action == .leaveOpen(cause) { isDone = true }
     return action
+  }
+
+  /// The warning before the session's end could not be shown. It comes later, if the session has not ended by then.
+  public mutating func warnLater(at time: Int64) {
+    hasWarned = false
+    warningAt = time
   }
 
   /// The lock that was decided has come, or was given up.
