@@ -16,6 +16,8 @@ final class TestLogind: Logind {
   var locksScreens = true
   /// How many more attempts to connect fail.
   var refusesToTerminate = 0
+  /// Sessions that logind does not terminate.
+  var stuck: Set<String> = []
   var refusesToKill = 0
   private(set) var terminated: [String] = []
   private(set) var locked: [String] = []
@@ -76,6 +78,7 @@ final class TestLogind: Logind {
       refusesToTerminate -= 1
       throw .notReached("no bus")
     }
+    guard !stuck.contains(id) else { throw .refused("stuck") }
     guard sessions.removeValue(forKey: id) != nil else { throw .noSuchObject }
     terminated.append(id)
     news.append(.sessionRemoved(id))

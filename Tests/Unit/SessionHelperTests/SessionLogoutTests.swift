@@ -34,6 +34,24 @@ import Testing
     #expect(office.logind.killed.first == "session-1.scope")
   }
 
+  /// logind is slow with each of the first four: eight seconds pass until the next turn.
+  @Test func aLogoutIsNotHeldUpByOthersThatFail() throws {
+    let office = try HelperFixture()
+    let logouts = SessionLogouts(
+      kept: LeavingSessions(run: office.run), logind: office.logind, seat: office.seat, log: office.log)
+    for number in 1...5 {
+      let id = try office.signIn("u\(number)", uid: UInt32(1_000 + number), session: String(number))
+      let record = try office.ledger.read(id)
+      let binding = try #require(record.binding)
+      logouts.begin(LeavingSession(record, binding), .walkaway, office.setup, Int64(number))
+    }
+    office.logind.stuck = ["1", "2", "3", "4"]
+    logouts.turn(100)
+    #expect(office.logind.terminated == [])
+    logouts.turn(8_100)
+    #expect(office.logind.terminated == ["5"])
+  }
+
   @Test func goesOnKillingWhereTheServiceManagerIsNotThereYet() throws {
     let office = try HelperFixture()
     let id = try office.signIn()

@@ -92,7 +92,10 @@ final class SessionLogouts {
 
   /// Takes the steps that are due.
   func turn(_ now: Int64) {
-    for index in logouts.indices.filter({ logouts[$0].due <= now }).prefix(Self.mostATurn) {
+    // The one that waits longest comes first. A turn in which logind hangs lasts longer than the pause after a failure:
+    // the same four would have every turn.
+    let due = logouts.indices.filter { logouts[$0].due <= now }.sorted { logouts[$0].due < logouts[$1].due }
+    for index in due.prefix(Self.mostATurn) {
       perform(&logouts[index], now)
     }
     logouts.removeAll(where: \.isFinished)
