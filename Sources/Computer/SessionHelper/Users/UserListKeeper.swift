@@ -53,6 +53,8 @@ final class UserListKeeper {
   private let verifier: any SignatureVerifier
   private var place: Place?
   private var known: ServiceUsers?
+  /// The stamp of the file that ``known`` is from.
+  private var stamp: FileStamp?
   private var fetch: Fetch?
   private var asked: (ticket: SessionService.Ticket, at: Int64, mark: String?)?
   private var mark: ComputerMark?
@@ -110,7 +112,12 @@ final class UserListKeeper {
   private func begun(_ place: Place, _ now: Int64) -> Fetch? {
     do throws(FleetError) {
       guard let fleet = try place.fleet else {
-        if known == nil { known = ServiceUsers(path: place.path, credential: place.credential) }
+        // The file may have been lost, damaged or replaced by an older one meanwhile.
+        let found = FileStamp(path: place.path)
+        if known == nil || found != stamp {
+          known = ServiceUsers(path: place.path, credential: place.credential)
+          stamp = found
+        }
         return .plain(UserListFetch(known: known, credential: place.credential))
       }
       known = nil
@@ -253,6 +260,7 @@ final class UserListKeeper {
       due = now + Self.refusedTime
       return
     }
+    stamp = place.flatMap { FileStamp(path: $0.path) }
     log.write(
       LOG_NOTICE,
       "users=\(list.tokens.count) version=\(list.version.epoch).\(list.version.number)"
