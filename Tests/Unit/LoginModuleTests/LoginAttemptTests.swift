@@ -185,6 +185,32 @@ struct SignInFixture {
     #expect(error.code == .workerFailed)
   }
 
+  /// The caller's own deadline has come: a worker that reports now, is silent or has ended is not a broken one.
+  @Test(arguments: [30_000, 30_001, 31_000] as [Int64], TransportError.Code.allCases.filter { $0 != .interrupted })
+  func noReportAfterTheDeadlineIsAFailure(at milliseconds: Int64, _ code: TransportError.Code) throws {
+    let late = Step.lateFailure(milliseconds: milliseconds, code)
+    #expect(try SignInFixture([started, late, .logout]).refusal() == .notAnswered)
+  }
+
+  @Test(arguments: [0, 29_899, 29_999] as [Int64])
+  func aWorkerThatEndsBeforeTheDeadlineEndsTheWaitAsUnavailable(at milliseconds: Int64) throws {
+    let ended = Step.lateFailure(milliseconds: milliseconds, .workerDied)
+    let expected = Refusal.unavailable(.transport(TransportError(.workerDied)))
+    #expect(try SignInFixture([started, ended, .logout]).refusal() == expected)
+  }
+
+  @Test(arguments: [29_999, 30_000, 31_000] as [Int64])
+  func anInterruptionIsOneAfterTheDeadlineToo(at milliseconds: Int64) throws {
+    let late = Step.lateFailure(milliseconds: milliseconds, .interrupted)
+    #expect(try SignInFixture([started, late, .logout]).refusal() == .interrupted)
+  }
+
+  /// The service's own word counts, though it is late.
+  @Test func aDenialAfterTheDeadlineIsADenial() throws {
+    let late = Step.heldStatus(milliseconds: 30_001, ScriptedTransport.word("cancelled"))
+    #expect(try SignInFixture([started, late, .logout]).refusal() == .denied)
+  }
+
   @Test func endsAtItsTimeoutAndCancels() throws {
     var scene = try SignInFixture([started, status("pending"), status("pending"), status("pending"), .logout])
     scene.policy.timeout = 2

@@ -72,10 +72,8 @@ struct ApprovalWait {
         of: pending, waitSeconds: hold > 0 ? hold : nil,
         deadline: clock.now().advanced(milliseconds: min(remaining, patience)))
     } catch {
-      // The time ran out while the service was asked. The phone has not answered, whatever the result of this poll. On a
-      // busy machine the worker may not even have begun it, and says so before the deadline, by what it needs to report.
-      let isOver = deadline.milliseconds(since: clock.now()) <= Self.leastRemaining
-      if isOver, error.isPassing || error.isOfWorker { throw .notAnswered }
+      // The time ran out while the service was asked: the phone has not answered, whatever became of this question.
+      if error.isOvertaken(left: deadline.milliseconds(since: clock.now())) { throw .notAnswered }
       guard error.isPassing else { throw Refusal(error) }
       return nil
     }
@@ -104,8 +102,16 @@ struct ApprovalWait {
 }
 
 extension ServiceError {
-  /// Whether the worker itself failed, and not the network or the service.
-  fileprivate var isOfWorker: Bool {
-    if case .transport(let error) = self { error.code == .workerFailed } else { false }
+  /// Whether a question about the phone's answer failed because the wait for it was over. An answer of the service, and
+  /// the user's interruption, keep their meaning.
+  ///
+  /// - Parameter left: milliseconds until the end of the wait.
+  func isOvertaken(left: Int64) -> Bool {
+    guard left <= ApprovalWait.leastRemaining else { return false }
+    guard case .transport(let error) = self, error.code != .interrupted else { return isPassing }
+    // On a busy machine a worker's report comes late. Its silence, or its end, does not show now that it is broken.
+    if left <= 0 { return true }
+    // The worker may not even have begun, and says so before the end, by what it needs to report.
+    return isPassing || error.code == .workerFailed
   }
 }

@@ -26,8 +26,8 @@ extension LoginAttempt {
     guard let resumable, let pending = resumable.take(question, mark: mark) else { return nil }
     let answer: ApprovalAnswer
     do { answer = try service.approval(of: pending, waitSeconds: nil, deadline: deadline) } catch {
-      // The wait asks again.
-      if error.isPassing { return pending }
+      // The wait asks again, or leaves it once more if its time is over.
+      if error.isPassing || error.isOvertaken(left: deadline.milliseconds(since: clock.now())) { return pending }
       if error == .notFound {
         resumable.forget(pending)
         return nil
