@@ -107,6 +107,32 @@ class AuthenticatedInAChild(Case):
         self.assertEqual(self.play("sshd", "open_session")["codes"], [SUCCESS])
 
 
+class OpenedTwice(Case):
+    """The profile is on, and there is a line by hand too."""
+
+    def test_a_second_line_leaves_the_session_that_the_first_one_has_bound(self):
+        for service in ("login", "sshd"):
+            with self.subTest(service=service):
+                self.forget_records()
+                world.pam(service, lines="auth required MODULE\nsession required MODULE\nsession required MODULE\n")
+                how = "authenticate" if service == "login" else "in_child:authenticate"
+                result = self.play(service, how, "putenv=" + SESSION, "open_session", leave_open=True)
+                self.assert_bound(result)
+                self.assertEqual(glob.glob(world.path("run", "sessions", "*.released")), [])
+
+    def test_another_session_is_refused_and_the_sign_in_is_ended(self):
+        result = self.play(
+            "login", "authenticate", "putenv=" + SESSION, "open_session", "putenv=XDG_SESSION_ID=c2", "open_session")
+        self.assertEqual(result["codes"][-3:], [SUCCESS, SUCCESS, SESSION_ERR])
+        self.assertIn(REFUSED, result["texts"][-1])
+        self.assert_no_session_is_left(result)
+
+    def test_a_session_that_was_closed_is_not_opened_again(self):
+        result = self.play("login", "authenticate", "putenv=" + SESSION, "open_session", "close_session", "open_session")
+        self.assertEqual(result["codes"][-3:], [SUCCESS, SUCCESS, SESSION_ERR])
+        self.assert_no_session_is_left(result)
+
+
 class ElsewhereThanItsParent(Case):
     """A program whose parent is outside of its pid namespace."""
 

@@ -151,6 +151,27 @@ import Testing
     #expect(try waiting.id(for: record.parent, "login") == nil)
   }
 
+  @Test func isBoundToOneSessionOfItsUserUntilTheHostClosesIt() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    let binding = SessionRecord.Binding(logindSession: "c1", leader: record.process)
+    func isBound(_ user: String = "alice", service: String = "login", to other: SessionRecord.Binding) throws -> Bool {
+      let name = try #require(UnixUsername(validating: user))
+      return try ledger.isBound(record.id, user: name, service: service, to: other)
+    }
+    _ = try ledger.claim(record.id, user: alice, service: "login", by: record.process)
+    #expect(try !isBound(to: binding))
+    try ledger.bind(record.id, to: binding)
+    #expect(try isBound(to: binding))
+    #expect(try !isBound("bob", to: binding))
+    #expect(try !isBound(service: "sshd", to: binding))
+    #expect(try !isBound(to: SessionRecord.Binding(logindSession: "c2", leader: record.process)))
+    let another = ProcessIdentity(pid: record.process.pid, startTime: 1 << 60)
+    #expect(try !isBound(to: SessionRecord.Binding(logindSession: "c1", leader: another)))
+    try ledger.release(record.id)
+    #expect(try !isBound(to: binding))
+  }
+
   @Test func whatWaitsOutlivesItsRecord() throws {
     let folder = try TemporaryFolder()
     let (ledger, record) = try record(folder)

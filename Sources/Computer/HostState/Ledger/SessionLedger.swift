@@ -173,6 +173,14 @@ public struct SessionLedger: Sendable {
     stopWaiting(id)
   }
 
+  /// Whether the record is bound to this very session, which the host has not closed.
+  public func isBound(
+    _ id: String, user: UnixUsername, service: String, to binding: SessionRecord.Binding
+  ) throws(LedgerError) -> Bool {
+    let record = try read(id)
+    return record.binding == binding && !record.isReleased && record.user == user && record.service == service
+  }
+
   /// Replaces a session's record by the record of a new approval. The logind session stays the same.
   ///
   /// - Parameter duration: seconds from now.

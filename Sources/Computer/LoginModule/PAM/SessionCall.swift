@@ -113,8 +113,12 @@ struct SessionCall {
       guard let name = host.user().flatMap({ UnixUsername(validating: $0) }),
         let user = try SystemUser.find(named: name)?.name, let claimer = ProcessIdentity.current()
       else { return fail("no user", kept) }
-      let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
       let binding = SessionRecord.Binding(logindSession: host.environment("XDG_SESSION_ID") ?? "", leader: claimer)
+      // The stack has a second line of this module. A failure would end the session that the first one has bound.
+      if kept?.isOpen == true, try setup.ledger.isBound(id, user: user, service: service, to: binding) {
+        return PAM_SUCCESS
+      }
+      let record = try setup.ledger.claim(id, user: user, service: service, by: claimer)
       guard let session = LogindSession(id: binding.logindSession),
         binding.matches(session, of: record.uid, leader: .mustRun)
       else {
