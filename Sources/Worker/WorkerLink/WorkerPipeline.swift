@@ -115,11 +115,12 @@ public final class WorkerPipeline {
   private func runningSocket(_ now: MonotonicInstant) throws(TransportError) -> WorkerSocket {
     if let socket { return socket }
     guard now >= nextStart else { throw TransportError(.workerFailed, detail: "the worker died a moment ago") }
+    // Also for a start that fails: it does not count as a healthy life, so that the pause grows.
+    started = now
     do throws(TransportError) {
       let fresh = WorkerSocket(try settings.startedWorker())
       try fresh.post(.settings(settings.origin))
       socket = fresh
-      started = now
       return fresh
     } catch {
       drop(now)
