@@ -18,6 +18,22 @@ public struct SystemUser: Sendable, Equatable {
     try SystemEntry.user { getpwnam_r(name.text, $0, $1, $2, $3) }?.user
   }
 
+  /// The user whom the system finds by a host's spelling of the name, which need not be valid in our files: sssd finds
+  /// `john_doe` by `john doe` (override_space in sssd.conf(5)). Nil if the system says that there is none, and if
+  /// neither spelling is valid: then nobody can have a token by them.
+  ///
+  /// - Parameter given: the name's bytes, which need not be UTF-8.
+  /// - Throws: as ``find(named:)``.
+  public static func find(spelled given: [UInt8]) throws(UserLookupError) -> SystemUser? {
+    guard !given.isEmpty, !given.contains(0) else { return nil }
+    let text = (given + [0]).map { CChar(truncatingIfNeeded: $0) }
+    do throws(UserLookupError) { return try SystemEntry.user { getpwnam_r(text, $0, $1, $2, $3) }?.user } catch {
+      let isValid = UnixUsername(validating: String(decoding: given, as: UTF8.self)) != nil
+      guard error == .nameNotUsable, !isValid else { throw error }
+      return nil
+    }
+  }
+
   /// The user of this number (getpwuid(3)), found as ``find(named:)`` does.
   public static func find(uid: UInt32) throws(UserLookupError) -> SystemUser? {
     try SystemEntry.user { getpwuid_r(uid, $0, $1, $2, $3) }?.user

@@ -30,6 +30,15 @@ static FILE *opened(const char *variable) {
   return path == NULL ? NULL : fopen(path, "re");
 }
 
+// As directories do: capitals are all the same, and a space stands for the underscore in a name (sssd's override_space).
+static int is_same(const char *known, const char *asked) {
+  char spelled[256];
+  size_t length = strlen(asked);
+  if (length >= sizeof spelled) return 0;
+  for (size_t index = 0; index <= length; index++) spelled[index] = asked[index] == ' ' ? '_' : asked[index];
+  return strcasecmp(known, spelled) == 0;
+}
+
 enum nss_status _nss_iampasstest_getpwnam_r(
     const char *name, struct passwd *entry, char *buffer, size_t length, int *number) {
   static int count;
@@ -40,8 +49,7 @@ enum nss_status _nss_iampasstest_getpwnam_r(
   struct passwd *found;
   int outcome;
   while ((outcome = fgetpwent_r(file, entry, buffer, length, &found)) == 0) {
-    // As directories do: capitals are all the same.
-    if (strcasecmp(entry->pw_name, name) == 0) {
+    if (is_same(entry->pw_name, name)) {
       status = NSS_STATUS_SUCCESS;
       break;
     }

@@ -8,7 +8,7 @@ import unittest
 from unittest import mock
 
 from sign_in_case import SignInCase, world_with_a_phone
-from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, read, run
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, read, run
 
 # nss.h
 TRYAGAIN, UNAVAIL = -2, -1
@@ -101,6 +101,25 @@ class NameLookup(NameServiceCase):
         for status, number in FAILURES:
             with self.subTest(status=status, number=number):
                 self.assertEqual(self.play(failing(status, number))["codes"], [AUTHINFO_UNAVAIL])
+
+    def test_a_spelling_that_no_file_takes_does_not_pass_the_second_factor(self):
+        """The directory finds john_doe by "john doe", too."""
+        self.names("iampasstest", read("/etc/passwd") + "john_doe:x:4714:4714::/home/john_doe:/bin/sh\n")
+        world.write("users", f"john_doe:{self.token()}\n")
+        world.pam("sudo", lines=SECOND_FACTOR)
+        phone = self.phone("deny")
+        self.assertEqual(self.play(user="john doe")["codes"], [MAXTRIES])
+        self.assertEqual(phone.count("sign-in request"), 1)
+        phone.stop()
+        world.forget_attempts()
+        self.phone("approve")
+        result = self.play(user="john doe")
+        self.assertEqual(result["codes"], [SUCCESS])
+        self.assertIn("approved user=john_doe service=sudo", result["log"][-1])
+        self.assertEqual(self.play(failing(UNAVAIL, errno.ECONNREFUSED), user="john doe")["codes"], [AUTHINFO_UNAVAIL])
+        # Nobody has this one.
+        world.pam("sudo")
+        self.assertEqual(self.play(user="jane doe")["codes"], [USER_UNKNOWN])
 
     def test_it_is_not_an_outage_that_opens(self):
         world.pam("sudo", "prompt=push timeout=5s fail=open")

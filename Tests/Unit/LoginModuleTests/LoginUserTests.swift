@@ -22,6 +22,25 @@ import Testing
     #expect(alice.given == "Alice")
   }
 
+  /// sssd finds `john_doe` by `john doe`. As a name without a token it would pass a second factor.
+  @Test func aSpellingThatNoFileTakesIsThatOfTheUserWhomTheSystemFindsByIt() {
+    let john = user("john doe", knownAs: "john_doe")
+    #expect(john.known?.name.text == "john_doe")
+    #expect(john.asked?.text == "john_doe")
+    #expect(john.given == "john doe" && john.givenBytes == Array("john doe".utf8))
+  }
+
+  @Test func theSystemIsAskedAboutTheNamesBytes() throws {
+    var asked: [[UInt8]] = []
+    _ = LoginUser(given: "jos\u{FFFD}", bytes: [0x6A, 0x6F, 0x73, 0xE9]) { bytes in
+      asked.append(bytes)
+      return nil
+    }
+    #expect(asked == [[0x6A, 0x6F, 0x73, 0xE9]])
+    #expect(try SystemUser.find(spelled: Array("root".utf8))?.uid == 0)
+    for none in ["", "-rf /", "root\n", "ro\0ot"] { #expect(try SystemUser.find(spelled: Array(none.utf8)) == nil) }
+  }
+
   @Test func aNameThatTheSystemDoesNotKnowIsAskedAboutAsItIs() {
     let nobody = user("mallory", knownAs: nil)
     #expect(nobody.known == nil)

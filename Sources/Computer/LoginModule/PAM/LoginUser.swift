@@ -15,19 +15,16 @@ struct LoginUser {
   /// The name that the phone is asked about, in the system's spelling if the system knows it.
   let asked: UnixUsername?
 
-  /// - Parameter lookUp: getpwnam(3); a directory may know `Alice` and spell it `alice`.
+  /// - Parameter lookUp: getpwnam(3); a directory may know `Alice` and spell it `alice`. It is asked about a name that is
+  ///   not valid in our files too: that may be another spelling of a user who has a token.
   init(
     given: String, bytes: [UInt8],
-    lookUp: (UnixUsername) throws(UserLookupError) -> SystemUser? = SystemUser.find(named:)
+    lookUp: ([UInt8]) throws(UserLookupError) -> SystemUser? = SystemUser.find(spelled:)
   ) {
     self.given = given
     givenBytes = bytes
-    let valid = UnixUsername(validating: given)
-    lookup = Result { () throws(UserLookupError) in
-      guard let valid else { return nil }
-      return try lookUp(valid)
-    }
-    asked = (try? lookup.get())?.name ?? valid ?? Self.nobodysName
+    lookup = Result { () throws(UserLookupError) in try lookUp(bytes) }
+    asked = (try? lookup.get())?.name ?? UnixUsername(validating: given) ?? Self.nobodysName
   }
 
   /// Nil for a name that the system does not know, or could not look up; such a name never signs in.

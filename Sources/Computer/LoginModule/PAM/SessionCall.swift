@@ -110,8 +110,8 @@ struct SessionCall {
   private func bind(_ id: String, _ service: String, _ kept: KeptSession?) -> Int32 {
     do {
       let setup = try setup()
-      guard let name = host.user().flatMap({ UnixUsername(validating: $0) }),
-        let user = try SystemUser.find(named: name)?.name, let claimer = ProcessIdentity.current()
+      guard host.user() != nil, let name = host.userBytes, let user = try SystemUser.find(spelled: name)?.name,
+        let claimer = ProcessIdentity.current()
       else { return fail("no user", kept) }
       let binding = SessionRecord.Binding(logindSession: host.environment("XDG_SESSION_ID") ?? "", leader: claimer)
       // The stack has a second line of this module. A failure would end the session that the first one has bound.
