@@ -123,7 +123,7 @@ import Testing
 }
 
 extension StorageFixture {
-  fileprivate func execute(_ sql: StaticString, _ value: String) async throws {
+  func execute(_ sql: StaticString, _ value: String) async throws {
     switch storage {
     case let storage as SQLiteStorage: try await storage.write { try $0.execute(sql, value) }
     case let storage as PostgreSQLStorage: try await storage.write { try $0.execute(sql, value) }

@@ -108,9 +108,13 @@ import Testing
     _ = try await TestPhone.registered(in: fixture)
     let session = try await fixture.started("alice")
     _ = try await TestPhone.registered(in: fixture, user: "bob")
-    let damaged = try #require(await fixture.started("bob").name)
     let storage = try #require(service.core.storage as? SQLiteStorage)
-    try await storage.write { try $0.execute("UPDATE session SET method = 'telepathy' WHERE id = $1", damaged) }
+    try await storage.write {
+      try $0.execute(
+        """
+        CREATE TRIGGER refusing BEFORE DELETE ON app_user WHEN OLD.name = 'bob' BEGIN SELECT RAISE(ABORT, 'no'); END
+        """)
+    }
     async let told = fixture.status(of: session, wait: 60)
     try await untilHeld(service)
     let names = ["alice"] + (0..<UserPortions.size).map { "user \($0)" } + ["bob"]
@@ -120,7 +124,7 @@ import Testing
     #expect(service.board.heldCount == 0)
     #expect(try await told.reason == "USER_DELETED")
     #expect(try await storage.user("bob", of: fixture.application.id) != nil)
-    try await storage.write { try $0.execute("UPDATE session SET method = 'acceptance' WHERE id = $1", damaged) }
+    try await storage.write { try $0.execute("DROP TRIGGER refusing") }
     #expect(try await fixture.manage("delete_users", names).status == 200)
     #expect(try await storage.user("bob", of: fixture.application.id) == nil)
   }

@@ -61,12 +61,7 @@ extension ApplicationSettings {
       application)
     guard isDisabled else { return [] }
     let sql: StaticString = "SELECT * FROM session WHERE application = $1 AND ended_at IS NULL AND approved_at IS NULL"
-    var closed: [Session] = []
-    for var session in try db.all(sql, application).map(Session.init(row:)) {
-      session.lifecycle.close(.applicationDisabled, at: now)
-      try session.update(in: db)
-      closed.append(session)
-    }
-    return closed
+    let meant = try db.all(sql, application).map(UnendedSession.init(row:))
+    return try UnendedSession.close(meant, .applicationDisabled, at: now, in: db)
   }
 }

@@ -109,9 +109,11 @@ extension SessionSummary {
     return try db.all(
       sql, user, greatestCount, filter.user, filter.computer, filter.from?.milliseconds ?? 0,
       filter.until?.milliseconds ?? Int64.max
-    ).map { row in
-      try SessionSummary(
-        session: Session(row: row), application: row.get("application_name"), phone: row.get("display_name"))
+    ).compactMap { row -> SessionSummary? in
+      // One that cannot be read must not hide all others. It ends with its user, its phone or its computer.
+      guard let session = try? Session(row: row) else { return nil }
+      return try SessionSummary(
+        session: session, application: row.get("application_name"), phone: row.get("display_name"))
     }
   }
 }

@@ -135,7 +135,12 @@ extension Session {
     _ sql: StaticString, _ id: String, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     var closed: [Session] = []
-    for var session in try db.all(sql, id).map(Session.init(row:)) {
+    for one in try db.all(sql, id).map(UnendedSession.init(row:)) {
+      guard var session = one.session else {
+        guard one.isUnanswered else { continue }
+        if let ended = try one.closeUnread(.credentialRevoked, at: now, in: db) { closed.append(ended) }
+        continue
+      }
       session.lifecycle.settle(at: now)
       if session.lifecycle.isUnanswered { session.lifecycle.close(.credentialRevoked, at: now) }
       guard session.lifecycle.endedAt != nil else { continue }

@@ -38,10 +38,12 @@ extension StorageEngine {
         if let lost = order.lostPhone, try Phone.find(lost, in: db)?.user != user.id { return nil }
         phones = try Phone.cutOff(user: user.id, phone: order.lostPhone, at: now, in: db)
         let left = try Phone.live(of: user.id, in: db)
-        let meant = try Session.unended(of: user.id, in: db).filter { session in
-          loss.closes(session) && (order.lostPhone.map { session.follows($0, among: left) } ?? true)
+        // Nobody knows which phone one follows that cannot be read.
+        let meant = try Session.endable(of: user.id, in: db).filter { one in
+          loss.closes(one.id, isUnanswered: one.isUnanswered)
+            && (order.lostPhone.map { one.session?.follows($0, among: left) ?? true } ?? true)
         }
-        closed = try Session.close(meant, .phoneLost, at: now, in: db)
+        closed = try UnendedSession.close(meant, .phoneLost, at: now, in: db)
       }
       try Link.revokeAll(of: user.id, in: db)
       try Link.create(order, user: user.id, displayName: order.shownName(former: former), at: now, in: db)

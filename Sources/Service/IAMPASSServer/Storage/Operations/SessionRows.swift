@@ -2,7 +2,11 @@ import DeviceProtocol
 import IAMPASSProtocol
 
 extension Session {
+  /// Nobody answers a session that has ended. So one is read although it has a method, phones or a challenge of another
+  /// version: its client must learn that it has ended.
   init(row: some StorageRow) throws {
+    lifecycle = try SessionLifecycle(row: row)
+    let hasEnded = lifecycle.endedAt != nil
     id = try row.get("id")
     token = try Secret(row.get("token"))
     secret = try StoredSecret(stored: row.get("secret"))
@@ -14,11 +18,12 @@ extension Session {
     user = try row.get("user_id")
     source = try row.get("source")
     context = try SignInContext(JSON(parsing: Array((row.get("context") as String).utf8)))
-    guard let method = try AuthenticationMethod(rawValue: row.get("method")) else {
+    let unneeded: AuthenticationMethod? = hasEnded ? .acceptance : nil
+    guard let method = try AuthenticationMethod(rawValue: row.get("method")) ?? unneeded else {
       throw MessageError.member("method")
     }
     self.method = method
-    asked = try Self.asked(in: row.get("asked"))
+    asked = try Self.asked(in: row.get("asked"), hasEnded: hasEnded)
     answeredBy = try row.get("answered_by")
     locum = try (row.get("locum_phone") as String?).map { phone in
       try Locum(phone: phone, user: row.get("locum_user"), name: row.get("locum_name"))
@@ -26,16 +31,26 @@ extension Session {
     answerNonce = try row.get("answer_nonce")
     heldBack = try row.get("held_back")
     matchCode = try (row.get("match_code") as String?).map { Secret($0) }
-    challenge = try (row.get("challenge") as String?).map {
-      guard let challenge = ApprovalChallenge(text: $0) else { throw DamagedRow(column: "challenge") }
-      return challenge
-    }
+    challenge = try Self.challenge(in: row.get("challenge"), hasEnded: hasEnded)
     idTokenNonce = try row.get("id_token_nonce")
-    lifecycle = try SessionLifecycle(row: row)
     // A damaged row must not count as an approval.
     guard lifecycle.status != .active || lifecycle.approvedAt != nil else { throw DamagedRow(column: "approved_at") }
     delivered = try SessionStatus(word: row.get("delivered"))
     deliveredAt = try UnixTime(milliseconds: row.get("delivered_at"))
+  }
+
+  private static func asked(in text: String?, hasEnded: Bool) throws -> [String: AuthenticationMethod]? {
+    do { return try asked(in: text) } catch {
+      guard hasEnded else { throw error }
+      return [:]
+    }
+  }
+
+  private static func challenge(in text: String?, hasEnded: Bool) throws -> ApprovalChallenge? {
+    guard let text else { return nil }
+    let challenge = ApprovalChallenge(text: text)
+    guard challenge != nil || hasEnded else { throw DamagedRow(column: "challenge") }
+    return challenge
   }
 }
 
@@ -57,19 +72,29 @@ extension Session {
 
   /// The user's sessions that had not ended when they were last stored, oldest first.
   static func unended(of user: Int64, in db: some StorageTransaction) throws -> [Session] {
-    try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
-      .map(Session.init(row:))
+    try unendedRows(of: user, in: db).map(Session.init(row:))
   }
 
-  /// As ``unended(of:in:)``, for all of these users.
-  static func unended(ofAny users: [Int64], in db: some StorageTransaction) throws -> [Session] {
+  /// As ``unended(of:in:)``, also those that cannot be read.
+  static func endable(of user: Int64, in db: some StorageTransaction) throws -> [UnendedSession] {
+    try unendedRows(of: user, in: db).map(UnendedSession.init(row:))
+  }
+
+  private static func unendedRows<Transaction: StorageTransaction>(
+    of user: Int64, in db: Transaction
+  ) throws -> [Transaction.Row] {
+    try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
+  }
+
+  /// As ``endable(of:in:)``, for all of these users.
+  static func endable(ofAny users: [Int64], in db: some StorageTransaction) throws -> [UnendedSession] {
     try db.all(
       """
       SELECT * FROM session
       WHERE user_id IN (SELECT value::bigint FROM json_array_elements_text($1::json)) AND ended_at IS NULL
       ORDER BY started_at, number
       """, users
-    ).map(Session.init(row:))
+    ).map(UnendedSession.init(row:))
   }
 
   /// The sessions of other users that a phone may answer as a locum, oldest first.
@@ -139,8 +164,8 @@ extension Session {
     all selection: Selection, of user: Int64, _ ending: SessionLifecycle.Ending, at now: UnixTime,
     in db: some StorageTransaction
   ) throws -> [Session] {
-    let meant = try unended(of: user, in: db).filter { selection == .live || $0.lifecycle.isUnanswered }
-    return try close(meant, ending, at: now, in: db)
+    let meant = try endable(of: user, in: db).filter { selection == .live || $0.isUnanswered }
+    return try UnendedSession.close(meant, ending, at: now, in: db)
   }
 
   /// Closes the sessions that had not ended, and returns them.
@@ -161,7 +186,8 @@ extension Session {
     allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
     let live = try Phone.live(of: user, in: db)
-    let meant = try unended(of: user, in: db).filter { $0.follows(phone, among: live) }
+    // One that cannot be read must not keep the others here, nor the sessions of other phones that fell silent.
+    let meant = try endable(of: user, in: db).compactMap(\.session).filter { $0.follows(phone, among: live) }
     return try change(meant, by: { $0.move(to: presence, at: now) }, in: db)
   }
 

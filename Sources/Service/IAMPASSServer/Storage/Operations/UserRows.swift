@@ -63,7 +63,7 @@ extension User {
       """, application, names
     ).map { try $0.get("id") }
     guard !users.isEmpty else { return [] }
-    let closed = try Session.close(Session.unended(ofAny: users, in: db), .userDeleted, at: now, in: db)
+    let closed = try UnendedSession.close(Session.endable(ofAny: users, in: db), .userDeleted, at: now, in: db)
     try Phone.cutOff(ofAny: users, at: now, in: db)
     try db.execute(
       "DELETE FROM app_user WHERE id IN (SELECT value::bigint FROM json_array_elements_text($1::json))", users)
