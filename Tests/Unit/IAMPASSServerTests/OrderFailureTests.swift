@@ -74,6 +74,33 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func oneThatCannotBeReadIsSetAsideAndToldOnce(_ engine: StorageEngine) async throws {
+    let lines = LogLines()
+    let office = try await SigningFixture(engine, logger: lines.logger)
+    try await office.list("bob")
+    let bad = try await order(.administrators(.keep), in: office)
+    let good = try await order(.users(application: office.application), in: office)
+    switch office.storage {
+    case let storage as SQLiteStorage: try await storage.write { try $0.execute(Self.damage, bad) }
+    case let storage as PostgreSQLStorage: try await storage.write { try $0.execute(Self.damage, bad) }
+    default: throw StorageFixture.Thrown()
+    }
+    let open = try await office.storage.openOrders()
+    #expect(open.orders.map(\.id) == [good] && open.unreadable == [bad])
+    for _ in 0..<2 { try await office.fixture.service.documents.attend() }
+    #expect(try await office.operators.documentOrder(good) == .asked)
+    #expect(try await office.phone.list().count == 1)
+    let said = lines.all.filter { $0.message == "orders of signatures cannot be read, and were set aside" }
+    #expect(said.count == 1 && said.first?.metadata["orders"] == bad)
+  }
+
+  private static let damage: StaticString = "UPDATE document_order SET kind = 'horoscope' WHERE id = $1"
+
+  private func order(_ subject: DocumentOrder.Subject, in office: SigningFixture) async throws -> String {
+    try await office.operators.orderDocument(DocumentOrder(subject, by: "ada"), at: office.now)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func theNewestOrderSaysWhetherItFailed(_ engine: StorageEngine) async throws {
     let office = try await SigningFixture(engine)
     let subjects = [DocumentOrder.Subject.users(application: office.application), .administrators(.keep)]

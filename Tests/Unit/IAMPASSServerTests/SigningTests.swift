@@ -101,7 +101,7 @@ import Testing
     try await office.list("bob")
     #expect(try await office.order() == .asked)
     try await office.phone.answer(.deny, to: try #require(try await office.phone.list().first))
-    #expect(try await office.storage.openOrders().isEmpty)
+    #expect(try await office.storage.openOrders().orders.isEmpty)
     #expect(try await office.page().head == nil)
   }
 
@@ -111,7 +111,7 @@ import Testing
     #expect(try await office.order() == .asked)
     office.fixture.clock.advance(seconds: 120)
     try await office.fixture.service.documents.attend()
-    #expect(try await office.storage.openOrders().isEmpty)
+    #expect(try await office.storage.openOrders().orders.isEmpty)
     #expect(try await office.order() == .asked)
   }
 

@@ -22,6 +22,7 @@ struct ServiceCore: Sendable {
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
+  let unreadableOrders = UnreadableSessions()
   let file = FileHealth()
   let metrics: Metrics
   let stockQuery = StockQuery()

@@ -2,7 +2,8 @@ import IAMPASSProtocol
 import Logging
 import Synchronization
 
-/// Sessions that could not be ended because their rows cannot be read. Each is logged once, by its id.
+/// Sessions that could not be ended because their rows cannot be read, or such orders of signatures. Each is logged once, by
+/// its id.
 final class UnreadableSessions: Sendable {
   /// The most sessions that are named. More are only counted.
   static let greatestNamed = 10
@@ -29,6 +30,19 @@ extension ServiceCore {
       metadata: [
         "count": "\(news.count)", "sessions": "\(named.joined(separator: " "))",
         "hint": "a newer version of the service may have stored them; otherwise these rows are damaged",
+      ])
+  }
+
+  /// Logs orders of signatures that cannot be read. They do not change: whoever ordered them orders them again.
+  func tell(unreadableOrders found: Set<String>) {
+    let news = unreadableOrders.news(found)
+    guard !news.isEmpty else { return }
+    let named = news.prefix(UnreadableSessions.greatestNamed).map { DisplayText.sanitized($0) }
+    logger.error(
+      "orders of signatures cannot be read, and were set aside",
+      metadata: [
+        "count": "\(news.count)", "orders": "\(named.joined(separator: " "))",
+        "hint": "a newer version of the service goes on with its own; otherwise have it signed again",
       ])
   }
 }

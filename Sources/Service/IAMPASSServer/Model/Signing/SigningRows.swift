@@ -51,8 +51,7 @@ protocol SigningRows: SigningNews {
   func add(_ order: StoredOrder) throws
   func order(_ id: String) throws -> StoredOrder?
   func order(ofSession session: String) throws -> StoredOrder?
-  /// Those that have not ended, the oldest first.
-  func openOrders() throws -> [StoredOrder]
+  func openOrders() throws -> OpenOrders
   /// What became of each order that is kept, the oldest first. Without an application: of a set of administrators.
   func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)]
   /// Stores what can change: document, session, times and outcome.
@@ -167,6 +166,14 @@ struct SignedList: Sendable {
   /// The number of that set, which the head names.
   let setNumber: Int64
   let signedAt: UnixTime
+}
+
+/// The orders that have not ended.
+struct OpenOrders: Sendable {
+  /// The oldest first.
+  var orders: [StoredOrder] = []
+  /// Ids of those that this version cannot read: a newer version stored them, or their rows are damaged.
+  var unreadable: [String] = []
 }
 
 /// An order as it is stored.

@@ -13,14 +13,16 @@ struct DocumentRequests: Sendable {
 
   private var storage: any ServiceStorage { core.storage }
 
-  /// Goes on with every order that has not ended. One that fails is tried again after a pause, and keeps no other waiting.
+  /// Goes on with every order that has not ended. One that fails is tried again after a pause, and keeps no other waiting;
+  /// nor does one that cannot be read.
   ///
   /// - Throws: the first failure, after all orders.
   func attend() async throws {
-    let orders = try await storage.openOrders()
-    core.orderFailures.keep(orders.map(\.id))
+    let open = try await storage.openOrders()
+    core.tell(unreadableOrders: Set(open.unreadable))
+    core.orderFailures.keep(open.orders.map(\.id))
     var failure: (any Error)?
-    for order in orders where core.orderFailures.isDue(order.id, at: core.clock()) {
+    for order in open.orders where core.orderFailures.isDue(order.id, at: core.clock()) {
       do { try await tryToAttend(to: order) } catch { failure = failure ?? error }
     }
     if let failure { throw failure }
@@ -63,7 +65,7 @@ struct DocumentRequests: Sendable {
   /// - Returns: how far that came.
   func ask(for order: DocumentOrder) async throws -> DocumentProgress {
     let id = try await storage.order(order, at: core.clock())
-    if let stored = try await storage.openOrders().first(where: { $0.id == id }) {
+    if let stored = try await storage.openOrders().orders.first(where: { $0.id == id }) {
       try await tryToAttend(to: stored)
     }
     return try await storage.progress(of: id) ?? .ended(.withdrawn)

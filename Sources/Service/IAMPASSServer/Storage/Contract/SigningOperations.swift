@@ -86,7 +86,7 @@ extension SigningRowsStore {
     return try await seeSigning { try $0.order(id)?.session }
   }
 
-  func openOrders() async throws -> [StoredOrder] { try await seeSigning { try $0.openOrders() } }
+  func openOrders() async throws -> OpenOrders { try await seeSigning { try $0.openOrders() } }
 
   func order(ofSession session: String) async throws -> StoredOrder? {
     try await seeSigning { try $0.order(ofSession: session) }

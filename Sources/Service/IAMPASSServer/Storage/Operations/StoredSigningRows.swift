@@ -233,9 +233,17 @@ extension StoredSigningRows {
     try db.first("SELECT * FROM document_order WHERE session = $1", session).map(StoredOrder.init(row:))
   }
 
-  func openOrders() throws -> [StoredOrder] {
-    try db.all("SELECT * FROM document_order WHERE outcome IS NULL ORDER BY ordered_at, id")
-      .map(StoredOrder.init(row:))
+  func openOrders() throws -> OpenOrders {
+    var open = OpenOrders()
+    for row in try db.all("SELECT * FROM document_order WHERE outcome IS NULL ORDER BY ordered_at, id") {
+      if let order = try? StoredOrder(row: row) {
+        open.orders.append(order)
+      } else {
+        // It must not keep all others waiting.
+        open.unreadable.append(try row.get("id"))
+      }
+    }
+    return open
   }
 
   func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)] {
