@@ -149,6 +149,51 @@ import Testing
     #expect(lines.filter { $0.contains("Index Cond") && $0.contains("lower(") }.count == 3, "\(lines)")
   }
 
+  /// Entries of sign-ins are many more. Orders look for those of signing, and so does each page that says what is not signed.
+  @Test func sqliteFindsEntriesOfSigningByTheirIndices() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let steps = try await database.read { db in try Self.entriesOfSigning().flatMap { try Self.steps(of: $0, db) } }
+    let looks = steps.filter { $0.contains(#/(SCAN|SEARCH) audit\b/#) }
+    #expect(looks.count == 3)
+    for look in looks { #expect(look.contains("INDEX signing_entry"), "\(look)") }
+  }
+
+  @Test func postgreSQLFindsEntriesOfSigningByTheirIndices() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try Self.explaining(room)
+    try Self.fillAudit(connection)
+    let lines = try Self.entriesOfSigning().flatMap { try Self.plan(of: $0, connection) }
+    #expect(lines.filter { $0.contains("signing_entry") }.count == 3, "\(lines)")
+  }
+
+  /// An event that a question leaves out would never be found.
+  private static func entriesOfSigning() throws -> [String] {
+    let statements = try allStatements().filter { $0.contains("',' || event || ','") }
+    #expect(statements.count == 3)
+    for statement in statements {
+      for event in SigningEvent.allCases { #expect(statement.contains("'\(event.rawValue)'"), "\(event)") }
+    }
+    return statements
+  }
+
+  /// The planner takes any index of a table that is empty.
+  private static func fillAudit(_ connection: PostgreSQLConnection) throws {
+    try connection.run(
+      script: """
+        ALTER TABLE audit DISABLE TRIGGER USER;
+        INSERT INTO audit (at, event, user_id, noted_at) SELECT n, 'approved', 1, n FROM generate_series(1, 3000) AS n;
+        ANALYZE audit;
+        """)
+  }
+
+  private static func steps(of statement: String, _ db: Database) throws -> [String] {
+    let parameters = [Int?](repeating: nil, count: parameterCount(of: statement))
+    return try Row.fetchAll(
+      db, sql: "EXPLAIN QUERY PLAN " + SQLiteDialect.translated(statement), arguments: StatementArguments(parameters)
+    ).map { $0["detail"] as String? ?? "" }
+  }
+
   private static func namesInAnyCase() throws -> [String] {
     let statements = try allStatements().filter { $0.contains("COLLATE \"C\") = lower(") }
     #expect(statements.count == 2)

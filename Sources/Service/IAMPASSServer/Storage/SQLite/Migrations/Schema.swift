@@ -57,7 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks, .computersByName,
+    .consoleNetworks, .computersByName, .signingEntries,
   ]
 
   static var migrator: DatabaseMigrator {
