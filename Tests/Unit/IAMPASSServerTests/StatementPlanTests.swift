@@ -177,6 +177,26 @@ import Testing
     return statements
   }
 
+  /// A locum is allowed by hand, and rarely. All sign-ins of a company's day are not read for it.
+  @Test func sqliteFindsAllowedLocumsByTheirIndex() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let steps = try await database.read { db in try Self.steps(of: Self.allowedLocums(), db) }
+    #expect(steps.count == 1 && steps.first?.contains("INDEX locum_allowed (user=? AND noted_at>?)") == true)
+  }
+
+  @Test func postgreSQLFindsAllowedLocumsByTheirIndex() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try Self.explaining(room)
+    try Self.fillAudit(connection)
+    let lines = try Self.plan(of: Self.allowedLocums(), connection)
+    #expect(lines.filter { $0.contains("locum_allowed") }.count == 1, "\(lines)")
+  }
+
+  private static func allowedLocums() throws -> String {
+    try #require(try allStatements().first { $0.contains("event = 'locum allowed'") })
+  }
+
   /// The planner takes any index of a table that is empty.
   private static func fillAudit(_ connection: PostgreSQLConnection) throws {
     try connection.run(

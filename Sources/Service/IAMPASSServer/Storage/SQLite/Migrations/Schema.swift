@@ -57,7 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks, .computersByName, .signingEntries,
+    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums,
   ]
 
   static var migrator: DatabaseMigrator {
