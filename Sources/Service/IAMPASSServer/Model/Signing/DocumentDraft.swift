@@ -13,6 +13,11 @@ struct DocumentDraft: Sendable {
   /// What the administrator's phones in the set can prove.
   let methods: [AuthenticationMethod]
 
+  /// The same whenever the phone is asked for this document: it is asked once, whichever service goes on with the order.
+  var startName: StartName? {
+    StartName(String(Digest.hexadecimal(Digest.sha256(Array("\(order) \(text)".utf8))).prefix(32)))
+  }
+
   var text: String {
     switch document {
     case .administrators(let set): set.json.storedText

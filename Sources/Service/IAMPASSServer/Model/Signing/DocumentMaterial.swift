@@ -29,16 +29,11 @@ struct DocumentMaterial: Sendable {
 
   init(_ order: StoredOrder, _ rows: any SigningRows) throws {
     guard let set = try rows.lastSet()?.set else { throw Refusal(outcome: .noSet) }
-    let live = Set(try rows.administratorPhones().filter { $0.owner == order.order.administrator }.map(\.id))
-    let phones = set.phones.filter { live.contains($0.id) }
-    guard let demand = try? ApprovalDemand(phones: phones, asked: [], verifier: DeviceVerifier()) else {
-      throw Refusal(outcome: .notSigner)
-    }
+    methods = try Self.methods(of: order.order.administrator, in: set, rows)
     let epoch = try rows.epoch()
     let work = SigningWork(rows: rows)
     self.set = set
     self.epoch = epoch
-    methods = demand.methods
     lastAuditID = try rows.lastAuditID()
     do {
       switch order.order.subject {
@@ -60,6 +55,20 @@ struct DocumentMaterial: Sendable {
         (content, lines, former) = (.users(application: application, lists: lists), now, last)
       }
     } catch is SigningWork.Unfit { throw Refusal(outcome: .unfit) }
+  }
+
+  /// What the administrator's phones in the set can prove.
+  ///
+  /// - Throws: ``Refusal`` if the administrator has none there.
+  static func methods(
+    of administrator: String, in set: AdministratorSet, _ rows: any SigningRows
+  ) throws -> [AuthenticationMethod] {
+    let live = Set(try rows.administratorPhones().filter { $0.owner == administrator }.map(\.id))
+    let phones = set.phones.filter { live.contains($0.id) }
+    guard let demand = try? ApprovalDemand(phones: phones, asked: [], verifier: DeviceVerifier()) else {
+      throw Refusal(outcome: .notSigner)
+    }
+    return demand.methods
   }
 
   /// Whether the document would be the same one now.

@@ -181,6 +181,9 @@ struct StoredOrder: Sendable {
   /// Seconds that an order waits for the service, and that its outcome is kept.
   static let patience: Int64 = 60
   static let lifetime: Int64 = 3_600
+  /// Seconds after which the phone is asked by another service, or by one that was started again, if the one that made the
+  /// document has not noted that. It needs far less.
+  static let resumption: Int64 = 5
   /// Seconds since the order within which the phone is asked again if another signature came first.
   static let renewal: Int64 = 300
 

@@ -76,22 +76,30 @@ struct DocumentRequests: Sendable {
     if let session = order.session { return try await settle(order, session, at: now) }
     if let takenAt = order.takenAt {
       // Whoever took it was stopped.
-      guard now >= takenAt.advanced(seconds: StoredOrder.patience) else { return }
-      return try await storage.endOrder(order.id, .notAsked, at: now)
+      guard now < takenAt.advanced(seconds: StoredOrder.patience) else {
+        return try await storage.endOrder(order.id, .notAsked, at: now)
+      }
+      guard order.document != nil, now >= takenAt.advanced(seconds: StoredOrder.resumption),
+        let draft = try await storage.storedDraft(order.id, at: now)
+      else { return }
+      return try await ask(draft, at: now)
     }
     guard let draft = try await storage.draft(order.id, at: now) else { return }
     try await ask(draft, at: now)
   }
 
+  /// Asks the phone, unless it was asked for this document of the order before.
   private func ask(_ draft: DocumentDraft, at now: UnixTime) async throws {
     guard let own = try await storage.administratorsApplication(),
       let application = try await storage.application(own)
     else { return try await storage.endOrder(draft.order, .notSigner, at: now) }
-    let ask = SessionStartRequest(
+    var named = SessionStartRequest(
       user: draft.administrator, signInClient: SignInClient(application: application, credential: nil),
       client: .unknown,
       methods: draft.methods, duration: Self.duration, context: draft.document.context, hasContext: true,
       challenge: draft.document.challenge, matchCode: nil, boot: nil)
+    named.name = draft.startName
+    let ask = named
     let start = try await storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }

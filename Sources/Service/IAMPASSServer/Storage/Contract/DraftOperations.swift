@@ -17,6 +17,27 @@ extension SigningRowsStore {
     }
   }
 
+  /// The document of an order whose service was stopped before it noted that the phone is asked.
+  ///
+  /// - Returns: nil if nothing is to be done, as for ``draft(_:at:)``.
+  func storedDraft(_ id: String, at now: UnixTime) async throws -> DocumentDraft? {
+    do {
+      return try await seeSigning { rows -> DocumentDraft? in
+        guard let order = try rows.order(id), order.outcome == nil, order.session == nil,
+          let document = try order.signedDocument()
+        else { return nil }
+        guard let set = try rows.lastSet()?.set else { throw DocumentMaterial.Refusal(outcome: .noSet) }
+        let administrator = order.order.administrator
+        return DocumentDraft(
+          order: id, administrator: administrator, document: document,
+          methods: try DocumentMaterial.methods(of: administrator, in: set, rows))
+      }
+    } catch let refusal as DocumentMaterial.Refusal {
+      try await endOrder(id, refusal.outcome, at: now)
+      return nil
+    }
+  }
+
   private func make(_ order: StoredOrder, at now: UnixTime) async throws -> DocumentDraft? {
     do {
       for _ in 0..<DocumentDraft.greatestTries {
