@@ -102,6 +102,32 @@ import Testing
     )
   }
 
+  @Test(arguments: StorageEngine.allCases)
+  func silentComputersComeInPagesTheLongestSilentFirst(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    var made: [String] = []
+    for number in 0..<60 {
+      // Their names have the opposite order.
+      let name = "desk-\(199 - number)"
+      made.append(
+        try await room.storage.createHostCredential(named: name, host: name, of: room.application.id, at: room.now).id)
+      if number == 29 { room.clock.advance(seconds: 86_400) }
+    }
+    room.clock.advance(seconds: 3 * 86_400)
+    var nonce = SignedNonce(
+      owner: "host:a", value: "7", forgetAt: room.now.advanced(seconds: SignedNonce.lifetime))
+    nonce.credential = made[0]
+    #expect(try await room.storage.useNonce(nonce, at: room.now))
+    var search = ComputerSearch(silentSince: room.now.advanced(seconds: -86_400))
+    let first = try await room.storage.computers(search, at: room.now).map(\.credential)
+    let last = try #require(first.last)
+    search.after = (last.name, last.id)
+    let second = try await room.storage.computers(search, at: room.now).map(\.credential)
+    #expect(first.count == ComputerSearch.pageLength)
+    let expected = Array(made[1..<30].reversed()) + Array(made[30...].reversed())
+    #expect((first + second).map(\.id) == expected)
+  }
+
   @Test(arguments: StorageEngine.allCases) func usersAreFoundByNameAndGroup(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     for number in 0..<120 {

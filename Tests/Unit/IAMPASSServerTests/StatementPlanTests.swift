@@ -193,6 +193,35 @@ import Testing
     #expect(lines.filter { $0.contains("locum_allowed") }.count == 1, "\(lines)")
   }
 
+  /// The console's front page asks for them. In a company, nearly all computers were used today.
+  @Test func sqliteFindsSilentComputersByTheirDay() async throws {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let steps = try await database.read { db in try Self.steps(of: Self.silentComputers(), db) }
+    let looks = steps.filter { $0.contains(#/(SCAN|SEARCH) host_credential\b|TEMP B-TREE/#) }
+    #expect(looks.count == 1 && looks.first?.contains("INDEX silent_computer") == true, "\(looks)")
+  }
+
+  @Test func postgreSQLFindsSilentComputersByTheirDay() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try Self.explaining(room)
+    try connection.run(script: "ALTER TABLE host_credential DISABLE TRIGGER USER")
+    _ = try connection.run([
+      PostgreSQLCall(
+        """
+        INSERT INTO host_credential (id, application, name, host, secret, created_at, used_day)
+        SELECT 'one ' || n, $1, 'desk ' || n, 'host ' || n, 's', n, n FROM generate_series(1, 3000) AS n
+        """, .text(room.application.id))
+    ])
+    try connection.run(script: "ANALYZE host_credential")
+    let lines = try Self.plan(of: Self.silentComputers(), connection)
+    #expect(lines.filter { $0.contains("silent_computer") }.count == 1, "\(lines)")
+  }
+
+  private static func silentComputers() throws -> String {
+    try #require(try allStatements().first { $0.contains("ORDER BY used_day") })
+  }
+
   private static func allowedLocums() throws -> String {
     try #require(try allStatements().first { $0.contains("event = 'locum allowed'") })
   }

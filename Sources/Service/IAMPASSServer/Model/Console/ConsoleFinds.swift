@@ -55,7 +55,7 @@ struct ComputerSearch: Sendable {
   var text = ""
   /// The page begins after this name and id.
   var after: (name: String, id: String)?
-  /// Only computers that last sent a request before this time, or never.
+  /// Only computers that last sent a request before this time, or never, by the days of that; nil: all, by their names.
   var silentSince: UnixTime?
   /// Only computers that were copied, or whose disk was restored.
   var isCopied = false

@@ -122,6 +122,8 @@ extension ComputerSummary {
   static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageTransaction) throws
     -> [ComputerSummary]
   {
+    let ids = try search.ids(in: db)
+    guard !ids.isEmpty else { return [] }
     let sql: StaticString = """
       SELECT host_credential.*, application.name AS shown, host_report.software,
         coalesce(host_report.list_version, 0) AS told_version, CASE WHEN host_report.list_epoch IS NULL
@@ -136,18 +138,9 @@ extension ComputerSummary {
       LEFT JOIN host_report ON host_report.credential = host_credential.id
       LEFT JOIN host_mark ON host_mark.credential = host_credential.id
       LEFT JOIN user_list ON user_list.application = host_credential.application
-      WHERE revoked_at IS NULL AND is_openid = 0
-        AND ($2::text = '' OR strpos(lower(host_credential.name || ' ' || host || ' ' || computer_group),
-          lower($2::text)) > 0)
-        AND (host_credential.name, host_credential.id) > ($3::text, $4::text)
-        AND ($5::bigint IS NULL OR coalesce(last_used_at, host_credential.created_at) < $5::bigint)
-        AND ($7::bigint = 0 OR forked_at IS NOT NULL)
-      ORDER BY host_credential.name, host_credential.id LIMIT $6
+      WHERE host_credential.id IN (SELECT value FROM json_array_elements_text($2::json))
       """
-    return try db.all(
-      sql, now.advanced(seconds: -86_400).milliseconds, search.text, search.after?.name ?? "", search.after?.id ?? "",
-      search.silentSince?.milliseconds, ComputerSearch.pageLength, search.isCopied
-    ).map { row in
+    let found = try db.all(sql, now.advanced(seconds: -86_400).milliseconds, ids).map { row -> ComputerSummary in
       let credential = try KnownCredential(row: row)
       return try ComputerSummary(
         credential: credential, application: row.get("shown"), liveSessions: row.get("live_sessions"),
@@ -157,6 +150,8 @@ extension ComputerSummary {
         },
         listVersion: row.get("list_version"), copy: Copy(row: row))
     }
+    let byID = Dictionary(found.map { ($0.credential.id, $0) }) { first, _ in first }
+    return ids.compactMap { byID[$0] }
   }
 }
 

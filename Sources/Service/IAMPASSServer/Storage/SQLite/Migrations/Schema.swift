@@ -57,7 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums,
+    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers,
   ]
 
   static var migrator: DatabaseMigrator {
