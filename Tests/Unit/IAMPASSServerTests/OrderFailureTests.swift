@@ -68,6 +68,7 @@ import Testing
     }
     #expect(await visitor.get(path).text.contains(SigningState.failureText))
     #expect(await visitor.get("").text.contains(SigningState.failureText))
+    for page in [path, ""] { #expect(await visitor.get(page).text.contains(StorageTrouble.other.hint)) }
     #expect(await visitor.post(path + "/sign", [:]).status == 303)
     #expect(await !visitor.get(path).text.contains(SigningState.failureText))
     #expect(await !visitor.get("").text.contains(SigningState.failureText))
@@ -98,6 +99,23 @@ import Testing
 
   private func order(_ subject: DocumentOrder.Subject, in office: SigningFixture) async throws -> String {
     try await office.operators.orderDocument(DocumentOrder(subject, by: "ada"), at: office.now)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func theReasonIsKeptUntilASignatureIsAskedForAgain(_ engine: StorageEngine) async throws {
+    let office = try await SigningFixture(engine)
+    try await office.list("bob")
+    let users = DocumentOrder.Subject.users(application: office.application)
+    for subject in [users, .administrators(.keep)] {
+      let id = try await order(subject, in: office)
+      try await office.storage.endOrder(id, .failed, because: "the disk is full", at: office.now)
+    }
+    let failed = try await office.operators.signingState().failed
+    #expect(failed.reasons == [office.application: "the disk is full"] && failed.setReason == "the disk is full")
+    #expect(SigningState.words(failed: true, reason: failed.setReason).hasSuffix(": the disk is full"))
+    office.fixture.clock.advance(seconds: 1)
+    _ = try await order(users, in: office)
+    #expect(try await office.operators.signingState().failed.reasons.isEmpty)
   }
 
   @Test(arguments: StorageEngine.allCases)

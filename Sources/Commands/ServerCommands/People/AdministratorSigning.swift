@@ -227,7 +227,7 @@ enum SigningText {
       : [
         "changes of administrators are not signed: \(state.setChanges.joined(separator: "; "))"
           + SigningState.words(since: state.setUnsignedSince, at: now)
-          + SigningState.words(failed: state.failed.isSetConcerned)
+          + SigningState.words(failed: state.failed.isSetConcerned, reason: state.failed.setReason)
       ]
     return administrators + state.lists.compactMap { unsigned($0, in: state, at: now) }
   }
@@ -235,7 +235,9 @@ enum SigningText {
   /// A line about the list's unsigned changes; nil if there are none.
   static func unsigned(_ list: SigningState.List, in state: SigningState, at now: UnixTime) -> String? {
     guard !list.isSigned else { return nil }
-    return reason(list, at: now) + SigningState.words(failed: state.failed.applications.contains(list.application))
+    return reason(list, at: now)
+      + SigningState.words(
+        failed: state.failed.applications.contains(list.application), reason: state.failed.reasons[list.application])
   }
 
   private static func reason(_ list: SigningState.List, at now: UnixTime) -> String {

@@ -53,8 +53,8 @@ protocol SigningRows: SigningNews {
   func order(ofSession session: String) throws -> StoredOrder?
   func openOrders() throws -> OpenOrders
   /// What became of each order that is kept, the oldest first. Without an application: of a set of administrators.
-  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)]
-  /// Stores what can change: document, session, times and outcome.
+  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?, reason: String?)]
+  /// Stores what can change: document, session, times, outcome and reason.
   func change(_ order: StoredOrder) throws
   func forgetOrders(endedBefore time: UnixTime) throws
   func addDraft(_ line: SignedLine, to order: String) throws
@@ -198,6 +198,8 @@ struct StoredOrder: Sendable {
   var session: String?
   var endedAt: UnixTime?
   var outcome: DocumentOutcome?
+  /// Why the service failed, for people; nil for each other outcome.
+  var reason: String?
 
   var progress: DocumentProgress {
     outcome.map(DocumentProgress.ended) ?? (session == nil ? .ordered : .asked)
@@ -225,8 +227,8 @@ struct StoredOrder: Sendable {
     }
   }
 
-  mutating func end(_ outcome: DocumentOutcome, at now: UnixTime) {
-    (self.outcome, endedAt) = (outcome, now)
+  mutating func end(_ outcome: DocumentOutcome, because reason: String? = nil, at now: UnixTime) {
+    (self.outcome, self.reason, endedAt) = (outcome, reason, now)
   }
 
   /// Something newer was signed since the document was made: another one is to be made in its place, unless the order is

@@ -55,12 +55,16 @@ public struct SigningState: Sendable, Equatable {
     since.map { "; the first is \(ElapsedTime.words(seconds: now.milliseconds(since: $0) / 1_000)) old" } ?? ""
   }
 
-  /// What the console says if ``failed`` has it.
+  /// What the console says if ``failed`` has it. The reason follows, if it is known.
   static let failureText = "The service failed several times to have it signed. Its log says why."
 
   /// As ``words(since:at:)``, after the age; empty if it has not failed.
-  public static func words(failed: Bool) -> String {
-    failed ? "; the service failed several times to have it signed, and its log says why" : ""
+  ///
+  /// - Parameter reason: nil: it is not known.
+  public static func words(failed: Bool, reason: String? = nil) -> String {
+    guard failed else { return "" }
+    let why = reason.map { ": " + DisplayText.sanitized($0) } ?? ", and its log says why"
+    return "; the service failed several times to have it signed" + why
   }
 
   /// Whether everything is signed, or nothing is to be.
@@ -72,16 +76,25 @@ public struct FailedSignatures: Sendable, Equatable {
   /// Applications' ids.
   public internal(set) var applications: Set<String> = []
   public internal(set) var isSetConcerned = false
+  /// Why, by applications' ids, for people. An earlier version gave no reason.
+  public internal(set) var reasons: [String: String] = [:]
+  public internal(set) var setReason: String?
 
   init() {}
 
   /// - Parameter orders: the oldest first; without an application: of the set of administrators.
-  init(_ orders: [(application: String?, outcome: DocumentOutcome?)]) {
-    for (application, outcome) in orders {
+  init(_ orders: [(application: String?, outcome: DocumentOutcome?, reason: String?)]) {
+    for (application, outcome, reason) in orders {
       switch application {
-      case nil: isSetConcerned = outcome == .failed
-      case let id? where outcome == .failed: applications.insert(id)
-      case let id?: applications.remove(id)
+      case nil:
+        isSetConcerned = outcome == .failed
+        setReason = isSetConcerned ? reason : nil
+      case let id? where outcome == .failed:
+        applications.insert(id)
+        reasons[id] = reason
+      case let id?:
+        applications.remove(id)
+        reasons[id] = nil
       }
     }
   }

@@ -12,12 +12,12 @@ extension Console {
     var lines: [HTML] = []
     if !state.setChanges.isEmpty {
       let path = base + "/administrators#signing"
-      let text = count(state.setChanges.count, since: state.setUnsignedSince) + failure(state.failed.isSetConcerned)
+      let text = count(state.setChanges.count, since: state.setUnsignedSince) + failure(ofSet: state.failed)
       lines.append("<li><a href=\"\(path)\">Administrators</a>: \(text)</li>")
     }
     for list in state.lists where !list.isSigned {
       let path = base + "/application/\(list.application)#signing"
-      let text = words(list) + failure(state.failed.applications.contains(list.application))
+      let text = words(list) + failure(of: list.application, state.failed)
       lines.append("<li><a href=\"\(path)\">\(list.name)</a>: \(text)</li>")
     }
     return """
@@ -41,7 +41,7 @@ extension Console {
       list.isSigned
       ? "<p>Everything is signed.</p>"
       : """
-      <p class="problem">\(words(list))\(failure(state.failed.applications.contains(application)))</p>
+      <p class="problem">\(words(list))\(failure(of: application, state.failed))</p>
       \(listed(list.changes.map(\.text)))
       \(button("/application/\(application)/sign", visitor))
       """
@@ -76,7 +76,7 @@ extension Console {
         table.add(["\(name)", "on paper", "\(PhoneKeys(publicKey: key.text, credential: nil).words)"])
       }
     }
-    let words = count(state.setChanges.count, since: state.setUnsignedSince) + failure(state.failed.isSetConcerned)
+    let words = count(state.setChanges.count, since: state.setUnsignedSince) + failure(ofSet: state.failed)
     let changes: HTML =
       state.setChanges.isEmpty
       ? .nothing
@@ -99,8 +99,17 @@ extension Console {
     "\(number) \(number == 1 ? "change is" : "changes are") not signed yet\(SigningState.words(since: since, at: now))."
   }
 
-  /// A sentence after others; empty if it has not failed.
-  private func failure(_ hasFailed: Bool) -> String { hasFailed ? " " + SigningState.failureText : "" }
+  /// Sentences after others; empty if it has not failed.
+  private func failure(_ hasFailed: Bool, _ reason: String?) -> String {
+    guard hasFailed else { return "" }
+    return " " + SigningState.failureText + (reason.map { " The last failure: \($0)." } ?? "")
+  }
+
+  private func failure(ofSet failed: FailedSignatures) -> String { failure(failed.isSetConcerned, failed.setReason) }
+
+  private func failure(of application: String, _ failed: FailedSignatures) -> String {
+    failure(failed.applications.contains(application), failed.reasons[application])
+  }
 
   private func words(_ list: SigningState.List) -> String {
     if list.head == nil { return "No list was signed yet." }

@@ -42,13 +42,16 @@ struct DocumentRequests: Sendable {
   private func noteFailure(of order: StoredOrder, _ error: any Error) async {
     let now = core.clock()
     guard core.orderFailures.note(order.id, at: now) >= OrderFailures.greatestCount else { return }
-    do { try await storage.endOrder(order.id, .failed, at: now) } catch { return core.tell(storageFailure: error) }
+    let (problem, hint) = (DisplayText.sanitized("\(error)"), storage.trouble(behind: error).hint)
+    do {
+      try await storage.endOrder(order.id, .failed, because: "\(problem); \(hint)", at: now)
+    } catch { return core.tell(storageFailure: error) }
     core.logger.error(
       "an administrator's signature was given up after failures",
       metadata: [
         "administrator": "\(order.order.administrator)", "document": "\(order.kind)",
-        "failures": "\(OrderFailures.greatestCount)", "error": "\(DisplayText.sanitized("\(error)"))",
-        "hint": "\(storage.trouble(behind: error).hint); then have it signed again",
+        "failures": "\(OrderFailures.greatestCount)", "error": "\(problem)",
+        "hint": "\(hint); then have it signed again",
       ])
     guard let session = order.session else { return }
     do { _ = try await sessions.logOut(session) } catch { core.tell(storageFailure: error) }

@@ -67,14 +67,17 @@ extension SigningRowsStore {
 
   func progress(of id: String) async throws -> DocumentProgress? { try await seeSigning { try $0.order(id)?.progress } }
 
-  /// - Parameter session: nothing is done if the order has another request by now; nil: whichever it has.
+  /// - Parameters:
+  ///   - reason: see ``StoredOrder/reason``.
+  ///   - session: nothing is done if the order has another request by now; nil: whichever it has.
   func endOrder(
-    _ id: String, _ outcome: DocumentOutcome, asked session: String? = nil, at now: UnixTime
+    _ id: String, _ outcome: DocumentOutcome, because reason: String? = nil, asked session: String? = nil,
+    at now: UnixTime
   ) async throws {
     try await changeSigning { rows in
       guard var order = try rows.order(id), order.outcome == nil else { return }
       guard session == nil || order.session == session else { return }
-      order.end(outcome, at: now)
+      order.end(outcome, because: reason, at: now)
       try rows.change(order)
       try rows.forgetDraft(of: id)
     }

@@ -246,20 +246,21 @@ extension StoredSigningRows {
     return open
   }
 
-  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?)] {
-    try db.all("SELECT application, outcome FROM document_order ORDER BY ordered_at, id").map { row in
+  func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?, reason: String?)] {
+    try db.all("SELECT application, outcome, reason FROM document_order ORDER BY ordered_at, id").map { row in
       let (application, outcome): (String?, String?) = (try row.get("application"), try row.get("outcome"))
-      return (application, outcome.flatMap(DocumentOutcome.init(rawValue:)))
+      return (application, outcome.flatMap(DocumentOutcome.init(rawValue:)), try row.get("reason") as String?)
     }
   }
 
   func change(_ order: StoredOrder) throws {
     try db.execute(
       """
-      UPDATE document_order SET taken_at = $1, document = $2, session = $3, ended_at = $4, outcome = $5 WHERE id = $6
+      UPDATE document_order SET taken_at = $1, document = $2, session = $3, ended_at = $4, outcome = $5, reason = $6
+      WHERE id = $7
       """,
       order.takenAt?.milliseconds, order.document, order.session, order.endedAt?.milliseconds,
-      order.outcome?.rawValue, order.id)
+      order.outcome?.rawValue, order.reason, order.id)
   }
 
   func forgetOrders(endedBefore time: UnixTime) throws {
@@ -296,6 +297,6 @@ extension StoredOrder {
     self.init(
       id: id, order: DocumentOrder(subject, by: administrator), orderedAt: UnixTime(milliseconds: orderedAt),
       takenAt: try row.time("taken_at"), document: document, session: session, endedAt: try row.time("ended_at"),
-      outcome: outcome.map { DocumentOutcome(rawValue: $0) ?? .unfit })
+      outcome: outcome.map { DocumentOutcome(rawValue: $0) ?? .unfit }, reason: try row.get("reason"))
   }
 }

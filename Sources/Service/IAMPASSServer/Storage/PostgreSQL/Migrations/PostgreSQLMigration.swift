@@ -25,7 +25,7 @@ enum PostgreSQLSchema {
     .toldNames,
     .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
     .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers,
+    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.

@@ -57,7 +57,7 @@ enum Schema {
     .sealedClients,
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
-    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers,
+    .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
   ]
 
   static var migrator: DatabaseMigrator {
