@@ -1,10 +1,12 @@
 import Foundation
 import GRDB
+import LocalPostgreSQL
 
 @testable import IAMPASSServer
 
-/// An SQLite database with the newest tables, which no service has opened yet. It is made once for all tests: the
-/// migrations keep a processor at work for 0.2 s, and there are more than a thousand tests with a database.
+/// A database with the newest tables, which no service has opened yet. It is made once for all tests: the migrations keep
+/// a processor at work for 0.2 s, and there are more than a thousand tests with a database. `UpgradeTests`,
+/// `SchemaTests`, `SchemaStateTests`, `PostgreSQLSchemaTests` and `DatabaseMoveTests` try the migrations.
 enum EmptyDatabase {
   private static let content = Result {
     let path = FileManager.default.temporaryDirectory.path + "/iampass-empty-" + UUID().uuidString
@@ -17,7 +19,12 @@ enum EmptyDatabase {
 
   private struct NotWritten: Error { let path: String }
 
-  /// Puts it into the folder, unless that has a database.
+  /// The address of a schema of PostgreSQL that is or was such a database. One that is there already stays as it is.
+  static func url(ofSchema name: String) throws -> String {
+    try LocalPostgreSQL.url(schema: name) { _ = try PostgreSQLSchema.migrate($0) }
+  }
+
+  /// Puts SQLite's into the folder, unless that has a database.
   static func put(in folder: String) throws {
     let path = folder + "/" + SQLiteStorage.fileName
     guard !FileManager.default.fileExists(atPath: path) else { return }

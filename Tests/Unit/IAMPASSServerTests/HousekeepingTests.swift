@@ -109,6 +109,7 @@ import Testing
             """
             SELECT count(*) FILTER (WHERE NOT granted AND relation = 'link'::regclass) AS waiting,
               count(*) FILTER (WHERE granted AND relation = 'forgotten_nonces'::regclass) AS keeping FROM pg_locks
+            WHERE database = (SELECT oid FROM pg_database WHERE datname = current_database())
             """)
         ])[0].first)
       (waiting, keeping) = (try row.get("waiting"), try row.get("keeping"))

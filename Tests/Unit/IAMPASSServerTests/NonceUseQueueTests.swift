@@ -137,7 +137,10 @@ private struct Spender {
   private func waiting(_ connection: PostgreSQLConnection) async throws -> Int {
     let rows = try connection.ask([
       PostgreSQLCall(
-        "SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'forgotten_nonces'::regclass")
+        """
+        SELECT count(*) AS count FROM pg_locks WHERE NOT granted AND relation = 'forgotten_nonces'::regclass
+          AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+        """)
     ])
     let count: Int64? = try rows[0].first?.get("count")
     return Int(count ?? 0)

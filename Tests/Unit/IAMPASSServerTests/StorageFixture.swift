@@ -19,14 +19,17 @@ enum StorageEngine: String, CaseIterable, Sendable {
     // Tests share a machine that may be slow: only a test of its own is about waits.
     case .postgresql:
       return try PostgreSQLStorage(
-        url: Self.url(of: folder), clocks: clock.clocks, isMoving: false, patience: .seconds(600))
+        url: EmptyDatabase.url(ofSchema: Self.schema(of: folder)), clocks: clock.clocks, isMoving: false,
+        patience: .seconds(600))
     }
   }
 
-  /// Each folder has a schema of its own in the place of a database.
-  static func url(of folder: String) throws -> String {
+  /// Each folder has a schema of its own in the place of a database. It is empty, unless ``open(in:_:)`` was first.
+  static func url(of folder: String) throws -> String { try LocalPostgreSQL.url(schema: schema(of: folder)) }
+
+  private static func schema(of folder: String) -> String {
     let name = folder.split(separator: "/").last.map(String.init) ?? folder
-    return try LocalPostgreSQL.url(schema: String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" }))
+    return String(name.map { $0.isLetter || $0.isNumber ? $0 : "_" })
   }
 }
 
