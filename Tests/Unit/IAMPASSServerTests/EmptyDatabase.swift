@@ -9,7 +9,7 @@ import LocalPostgreSQL
 /// `SchemaTests`, `SchemaStateTests`, `PostgreSQLSchemaTests` and `DatabaseMoveTests` try the migrations.
 enum EmptyDatabase {
   private static let content = Result {
-    let path = FileManager.default.temporaryDirectory.path + "/iampass-empty-" + UUID().uuidString
+    let path = TestFolder.path + "/iampass-empty-" + UUID().uuidString
     defer { try? FileManager.default.removeItem(atPath: path) }
     let database = try DatabaseQueue(path: path)
     _ = try Schema.bringUpToDate(database)

@@ -1,6 +1,7 @@
 import DeviceProtocol
 import Foundation
 import IAMPASSProtocol
+import LocalPostgreSQL
 import Logging
 import Synchronization
 import Testing
@@ -66,7 +67,7 @@ final class Fixture: Sendable {
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, engine: StorageEngine = .sqlite,
     unauthenticated: UnauthenticatedRequestLimit = .init(), wrap: (any ServiceStorage) -> any ServiceStorage = { $0 }
   ) async throws {
-    folder = FileManager.default.temporaryDirectory.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
+    folder = TestFolder.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
     let storage = try engine.open(in: folder, clock)
     bare = storage
     application = try await storage.createApplication(named: "shop", matchCodes: matchCodes, at: clock.now)

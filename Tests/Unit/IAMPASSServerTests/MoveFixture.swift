@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import IAMPASSProtocol
+import LocalPostgreSQL
 import PostgreSQLLink
 import Testing
 
@@ -33,7 +34,7 @@ final class MoveFixture: Sendable {
   deinit { try? FileManager.default.removeItem(atPath: folder) }
 
   static func newFolder() -> String {
-    FileManager.default.temporaryDirectory.path + "/iampass-move-" + (Digest.randomIdentifier() ?? "")
+    TestFolder.path + "/iampass-move-" + (Digest.randomIdentifier() ?? "")
   }
 
   func opened() throws -> SQLiteStorage { try SQLiteStorage(folder: folder, clocks: clock.clocks) }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import IAMPASSProtocol
+import LocalPostgreSQL
 import PostgreSQLLink
 import Testing
 
@@ -125,8 +126,7 @@ import Testing
   }
 
   private static func newFolder() throws -> String {
-    let folder =
-      FileManager.default.temporaryDirectory.path + "/iampass-form-" + (try #require(Digest.randomIdentifier()))
+    let folder = TestFolder.path + "/iampass-form-" + (try #require(Digest.randomIdentifier()))
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     return folder

@@ -2,6 +2,7 @@ import DeviceProtocol
 import Foundation
 import GRDB
 import IAMPASSProtocol
+import LocalPostgreSQL
 import Testing
 
 @testable import IAMPASSServer
@@ -239,7 +240,7 @@ import Testing
   @Test func aDatabaseOfBeforeForgetsNothingWhenItIsBroughtUpToDate() async throws {
     let clock = TestClock()
     let name = "/iampass-test-" + (try #require(Digest.randomIdentifier()))
-    let folder = FileManager.default.temporaryDirectory.path + name
+    let folder = TestFolder.path + name
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
     defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -43,7 +43,7 @@ final class StorageFixture: Sendable {
 
   init(_ engine: StorageEngine) async throws {
     self.engine = engine
-    folder = FileManager.default.temporaryDirectory.path + "/iampass-room-" + (try #require(Digest.randomIdentifier()))
+    folder = TestFolder.path + "/iampass-room-" + (try #require(Digest.randomIdentifier()))
     storage = try engine.open(in: folder, clock)
     application = try await storage.createApplication(named: "shop", matchCodes: .off, at: storage.now())
   }

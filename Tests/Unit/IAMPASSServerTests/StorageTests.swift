@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import LocalPostgreSQL
 import Testing
 
 @testable import IAMPASSServer
@@ -28,7 +29,7 @@ import Testing
   /// A command makes the database while the service begins, or a setup that was killed still has a command at work.
   @Test func twoProcessesMakeOneDatabase() async throws {
     for _ in 0..<10 {
-      let folder = FileManager.default.temporaryDirectory.path + "/iampass-made-twice-" + UUID().uuidString
+      let folder = TestFolder.path + "/iampass-made-twice-" + UUID().uuidString
       defer { try? FileManager.default.removeItem(atPath: folder) }
       try await withThrowingTaskGroup(of: Void.self) { group in
         for _ in 0..<4 { group.addTask { try SQLiteStorage(folder: folder).close() } }

@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import IAMPASSProtocol
+import LocalPostgreSQL
 import Testing
 
 @testable import IAMPASSServer
@@ -17,9 +18,7 @@ import Testing
     let columns: [String: [String]]
 
     init() throws {
-      folder =
-        FileManager.default.temporaryDirectory.path + "/iampass-test-"
-        + (try #require(Digest.randomIdentifier()))
+      folder = TestFolder.path + "/iampass-test-" + (try #require(Digest.randomIdentifier()))
       try FileManager.default.createDirectory(
         atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
       var configuration = Configuration()
