@@ -35,8 +35,7 @@ import Testing
   ]
 
   @Test func sqliteReadsNoTableThatGrowsAsAWhole() async throws {
-    let database = try DatabaseQueue()
-    try Schema.migrator.migrate(database)
+    let database = try Self.tables.get()
     let complaints = try await database.read { db in
       var complaints: [String] = []
       for statement in try Self.statements() {
@@ -63,8 +62,7 @@ import Testing
 
   /// An application is a whole company. What a computer asks for its list reads no more than it is told.
   @Test func noListOfUsersIsReadAsAWhole() async throws {
-    let database = try DatabaseQueue()
-    try Schema.migrator.migrate(database)
+    let database = try Self.tables.get()
     let complaints = try await database.read { db in
       let whole = #/SEARCH (listed_user|signed_line|signed_member|group_member) .*\(application=\?\)$/#
       var complaints: [String] = []
@@ -107,8 +105,7 @@ import Testing
 
   /// A name in any case is one of an index, and not of all computers of a company.
   @Test func sqliteFindsAComputersNameByItsIndex() async throws {
-    let database = try DatabaseQueue()
-    try Schema.migrator.migrate(database)
+    let database = try Self.tables.get()
     let steps: [String] = try await database.read { db in
       try Self.namesInAnyCase().flatMap { statement -> [String] in
         let parameters = [Int?](repeating: nil, count: Self.parameterCount(of: statement))
@@ -288,6 +285,23 @@ import Testing
 
   /// What the operations ask, as their sources have it.
   private static func allStatements() throws -> [String] {
+    let statements = try sources.get()
+    // A change of the sources' form must not leave all of them out.
+    #expect(statements.count > 200)
+    return statements
+  }
+
+  /// They are searched once for all tests, because that takes longer than explaining what is found.
+  private static let sources = Result { try readStatements() }
+
+  /// SQLite's tables, which no test here changes.
+  private static let tables = Result {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    return database
+  }
+
+  private static func readStatements() throws -> [String] {
     let tests = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
     let folder = tests.appending(path: "../../../Sources/Service/IAMPASSServer/Storage/Operations").standardized
     let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".swift") }
@@ -304,8 +318,6 @@ import Testing
         $0.firstMatch(of: #/^\s*(SELECT|UPDATE|DELETE|INSERT|WITH)\s/#) != nil
       }
     }
-    // A change of the sources' form must not leave all of them out.
-    #expect(statements.count > 200)
     return statements
   }
 }
