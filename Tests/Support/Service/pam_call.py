@@ -5,13 +5,11 @@ its own, so that the module's log lines can be read.
 """
 
 import ctypes
-import ctypes.util
 import json
 import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -225,6 +223,9 @@ class Scene:
         name, _, flags = call.partition(":")
         interruption = None
         if self.scene.get("interrupt_after"):
+            # Few scenes need what takes each of them 4 ms to load.
+            import subprocess
+
             # From a process of its own: a thread here would take the signal while the module has it blocked.
             kill = f"sleep {self.scene['interrupt_after']}; kill -INT {os.getpid()}"
             interruption = subprocess.Popen(["/bin/sh", "-c", kill])
