@@ -11,12 +11,20 @@ class PhonePageCase(unittest.TestCase):
     server_path = ""
     screen_lock = True
 
+    #: The world and the browser that classes of one file share, by what they begin with.
+    shared = {}
+
     @classmethod
     def setUpClass(cls):
-        cls.world = BrowserWorld(*cls.server_options, path=cls.server_path, answer_time=LONGEST_ANSWER_TIME)
-        cls.addClassCleanup(cls.world.close)
-        cls.browser = start_browser(cls.world.authority.file, screen_lock=cls.screen_lock)
-        cls.addClassCleanup(cls.browser.close)
+        kind = (cls.server_options, cls.server_path, cls.screen_lock)
+        if kind not in cls.shared:
+            world = BrowserWorld(*cls.server_options, path=cls.server_path, answer_time=LONGEST_ANSWER_TIME)
+            unittest.addModuleCleanup(world.close)
+            browser = start_browser(world.authority.file, screen_lock=cls.screen_lock)
+            unittest.addModuleCleanup(browser.close)
+            cls.shared[kind] = world, browser
+            unittest.addModuleCleanup(cls.shared.pop, kind)
+        cls.world, cls.browser = cls.shared[kind]
 
     def setUp(self):
         self.addCleanup(self.browser.forget, self.world)

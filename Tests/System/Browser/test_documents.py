@@ -13,14 +13,14 @@ from Support.Service import approvals, document_vectors, documents
 from Support.Service.documents import entry
 
 
-class DocumentCase(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = DocumentService()
-        cls.addClassCleanup(cls.service.close)
-        cls.browser = start_browser(cls.service.authority.file)
-        cls.addClassCleanup(cls.browser.close)
+def setUpModule():
+    DocumentCase.service = DocumentService()
+    unittest.addModuleCleanup(DocumentCase.service.close)
+    DocumentCase.browser = start_browser(DocumentCase.service.authority.file)
+    unittest.addModuleCleanup(DocumentCase.browser.close)
 
+
+class DocumentCase(unittest.TestCase):
     def setUp(self):
         self.addCleanup(self.browser.forget, self.service)
         self.addCleanup(self.service.ask)
