@@ -12,10 +12,10 @@ import Testing
     let room = try await StorageFixture(.postgresql)
     let act = try await deed.prepare(room)
     let refusals = try Refusals(room.folder)
+    let before = try refusals.everything()
     var refused = 0
     while true {
       try refusals.set(at: refused + 1)
-      let before = try refusals.everything()
       do {
         try await act()
         break

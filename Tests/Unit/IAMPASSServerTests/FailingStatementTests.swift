@@ -141,10 +141,10 @@ import Testing
     let act = try await deed.prepare(room)
     let storage = try #require(room.storage as? SQLiteStorage)
     try await storage.write(Refusals.install)
+    let before = try await storage.read(Refusals.everything)
     var refused = 0
     while true {
       try await storage.write { [refused] in try Refusals.set(at: refused + 1, in: $0) }
-      let before = try await storage.read(Refusals.everything)
       do {
         try await act()
         break

@@ -18,13 +18,35 @@ final class MoveFixture: Sendable {
     url = try StorageEngine.url(of: folder)
     try FileManager.default.createDirectory(
       atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    for (name, content) in try await MoveFixture.files.value {
+      let isMade = FileManager.default.createFile(
+        atPath: folder + "/" + name, contents: content, attributes: [.posixPermissions: 0o600])
+      try #require(isMade)
+    }
+  }
+
+  /// What each folder begins with, by the files' names. It is made once: bringing it up to date takes 0.2 s.
+  private static let files: Task<[String: Data], any Error> = Task.detached {
+    let folder = MoveFixture.newFolder()
+    defer { try? FileManager.default.removeItem(atPath: folder) }
+    try FileManager.default.createDirectory(
+      atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o700])
+    try await MoveFixture.fill(folder)
+    var files: [String: Data] = [:]
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder) {
+      files[name] = try Data(contentsOf: URL(fileURLWithPath: folder + "/" + name))
+    }
+    return files
+  }
+
+  private static func fill(_ folder: String) async throws {
     var configuration = Configuration()
     configuration.foreignKeysEnabled = false
     let database = try DatabaseQueue(path: folder + "/iampass.sqlite", configuration: configuration)
     try await database.write { try $0.execute(sql: ReleasedDatabase.version09) }
     try database.close()
     // What came after that release, by the service itself.
-    let storage = try opened()
+    let storage = try SQLiteStorage(folder: folder, clocks: TestClock().clocks)
     _ = try await storage.publishedKeys(at: storage.now())
     _ = try await storage.addUsers(
       ["carol"], called: [.init(user: "carol", text: "Carol Stra\u{DF}e")], to: "a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1")
