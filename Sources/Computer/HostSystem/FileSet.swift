@@ -27,23 +27,36 @@ public enum FileSet {
 
   /// Replaces the files. The caller holds the folder's lock.
   public static func write(_ entries: [Entry], in folder: String) throws(FileError) {
+    try write(entries, in: folder, flush: FolderFlush.settle)
+  }
+
+  /// - Parameter flush: what flushes a folder.
+  package static func write(
+    _ entries: [Entry], in folder: String, flush: (String) throws(FileError) -> Void
+  ) throws(FileError) {
     for entry in entries {
       try AtomicFile.write(entry.bytes, to: folder + "/" + entry.name + suffix, mode: entry.mode)
     }
+    // After a power cut, a list must not count without one of its files, and an older list must not count with them.
+    try flush(folder)
     let names = entries.map { $0.name + "\n" }.joined()
     try AtomicFile.write(Array(names.utf8), to: folder + "/" + list, mode: 0o600)
-    try finish(in: folder)
+    try finish(in: folder, flush: flush)
   }
 
   /// Finishes a killed writer's change if its list is in place. Otherwise removes the new files. The caller holds the
   /// lock.
   public static func recover(in folder: String) throws(FileError) {
-    if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder) }
+    if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder, flush: FolderFlush.settle) }
     for name in ["iampass.conf", "credentials", "service-ca.pem"] { unlink(folder + "/" + name + suffix) }
   }
 
-  private static func finish(in folder: String) throws(FileError) {
+  private static func finish(
+    in folder: String, flush: (String) throws(FileError) -> Void
+  ) throws(FileError) {
     let path = folder + "/" + list
+    // A power cut must not keep a new name and lose the list.
+    try flush(folder)
     let bytes = try SecureFile.read(path, privacy: .secret, limit: greatestListSize)
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
       let name = String(decoding: line, as: UTF8.self)
@@ -55,7 +68,7 @@ public enum FileSet {
       }
     }
     // The new names must be on the disk before the list is removed.
-    try FolderFlush.flush(folder)
+    try flush(folder)
     guard unlink(path) == 0 else { throw FileError(.system(errno), path: path) }
   }
 }

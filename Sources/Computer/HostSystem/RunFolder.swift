@@ -4,8 +4,28 @@ import Glibc
 /// `/run/iampass` and the folders in it. Only root can use them. They are made when they are first needed.
 public struct RunFolder: Sendable {
   public let path: String
+  private let flush: @Sendable (String) throws(FileError) -> Void
 
-  public init(path: String) { self.path = path }
+  public init(path: String) { self.init(path: path, flush: FolderFlush.settle) }
+
+  /// - Parameter flush: what flushes a folder.
+  package init(path: String, flush: @escaping @Sendable (String) throws(FileError) -> Void) {
+    self.path = path
+    self.flush = flush
+  }
+
+  /// Writes a file whole or leaves the old one. When this returns, its name is on the disk, with those of the folders below
+  /// this one, which may be new: no power cut loses the file and keeps what is done afterwards, even on another file
+  /// system. A caller for which this folder itself may be new flushes the folder above it.
+  ///
+  /// - Parameters:
+  ///   - path: in this folder or below it.
+  ///   - mode: permission bits of the new file.
+  /// - Throws: also if a folder cannot be flushed. The new file then has its place, but a power cut may take it.
+  public func keep(_ bytes: [UInt8], at path: String, mode: UInt32) throws(FileError) {
+    try AtomicFile.write(bytes, to: path, mode: mode)
+    try FolderFlush.settleName(of: path, upTo: self.path, by: flush)
+  }
 
   /// Makes and checks a folder below this one, and returns its path. Throws for a folder that another user has made.
   ///
@@ -83,6 +103,10 @@ package enum FolderListing {
 
 /// Writes a whole file or leaves the old one. The new file is written beside it, synchronised and renamed.
 public enum AtomicFile {
+  /// A power cut may bring the old file back: the new name is not flushed. Do not use this for a file that must be on the
+  /// disk before something else is done; ``RunFolder/keep(_:at:mode:)`` is for that. All files in `/run` go with the power,
+  /// and a sign-in does not wait for the disk where nothing relies on it.
+  ///
   /// - Parameter mode: permission bits of the new file.
   public static func write(_ bytes: [UInt8], to path: String, mode: UInt32) throws(FileError) {
     let file = try NewFile(for: path, mode: mode)

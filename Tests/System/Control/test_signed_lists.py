@@ -1,6 +1,7 @@
 """Lists of users that administrators' phones sign: what a broken service can and cannot do with them."""
 
 import os
+import re
 import unittest
 
 from broken_into_case import TEMPORARY, BrokenIntoCase
@@ -28,6 +29,25 @@ class Broken(BrokenIntoCase):
         self.assertEqual(modes, [0o600, 0o600, 0o644])
         self.assertRegex(self.ctl("phone", "list").out, r"daemon +Scripted phone .* service\n")
         self.assertIn("counts if alice signs it (set 1); version 1.7 is kept", self.ctl("check").out)
+
+    def test_a_power_cut_keeps_no_credential_without_whose_phones_sign(self):
+        """The folders' flushes stand for it: they come before what relies on the files."""
+        self.service.page = self.service.signed([line("daemon", self.bobs)], 7)
+        trace = os.path.join(self.folder, "trace")
+        done = self.world.ctl(
+            "join", self.service.url, self.new_code(), "--name", self.name, "--yes", "--config",
+            os.path.join(self.folder, "iampass.conf"), configured=False,
+            before=("strace", "-y", "-qq", "-o", trace, "-e", "trace=rename,renameat,fsync"))  # fmt: skip
+        self.assertEqual(done.code, 0, done.text)
+        found = re.findall(r'rename(?:at)?\(.*"([^"]+)"\) += 0|fsync\(\d+<([^>]+)>\) += 0', read(trace))
+        steps = [renamed or "flush " + flushed for renamed, flushed in found]
+        # The note of the secret, before it is sent.
+        noted = steps.index(self.folder + "/joining")
+        self.assertEqual(steps[noted + 1 : noted + 3], ["flush " + self.folder, "flush " + os.path.dirname(self.folder)])
+        state = self.folder + "/state"
+        kept = steps.index(f"{state}/service/{self.fleets()[0]}")
+        self.assertEqual(steps[kept + 1 : kept + 4], [f"flush {state}/service", f"flush {state}", f"flush {self.folder}"])
+        self.assertLess(kept + 3, steps.index(self.folder + "/credentials"))
 
     def test_what_this_computers_administrator_has_decided_stays(self):
         self.write("iampass.conf", self.settings + "approvals = service\n")

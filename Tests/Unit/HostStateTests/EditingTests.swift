@@ -42,6 +42,23 @@ import Testing
     }
   }
 
+  /// So a power cut leaves no more than a killed writer.
+  @Test func eachStepIsOnTheDiskBeforeTheNext() throws {
+    let folder = try TemporaryFolder()
+    let entries = ["iampass.conf", "credentials"].map { FileSet.Entry(name: $0, bytes: Array("new".utf8), mode: 0o600) }
+    var seen: [[String]] = []
+    try FileSet.write(entries, in: folder.path) { (flushed: String) throws(FileError) in
+      let names = try FolderListing.names(in: flushed)
+      seen.append(names.filter { !$0.hasPrefix(".") }.sorted())
+    }
+    #expect(
+      seen == [
+        ["credentials.pending", "iampass.conf.pending"],
+        ["credentials.pending", "iampass.conf.pending", "iampassctl.pending"],
+        ["credentials", "iampass.conf", "iampassctl.pending"],
+      ])
+  }
+
   @Test func finishesWhatWasKilledBetweenTwoRenames() throws {
     let folder = try TemporaryFolder()
     try folder.write("iampass.conf", "new")

@@ -169,6 +169,8 @@ struct JoinCommand: ParsableCommand {
     do {
       if let former, former != credential { try Fleet.keepBelieving(former, in: state) }
       _ = try fleet.write(in: state)
+      // The state folder itself may be new.
+      try FolderFlush.settle(SecureFile.folder(of: state.path))
     } catch { throw .file(error) }
     Terminal.say("the list of users counts if \(fleet.signers) signs it by phone")
   }

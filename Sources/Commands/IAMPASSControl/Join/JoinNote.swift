@@ -25,6 +25,8 @@ struct JoinNote {
     if let file = try? KeyValueFile(path: path, privacy: .secret), let secret = file["secret"]?.value,
       file["server"]?.value == server.description, file["code"]?.value == digest, file["name"]?.value == computer
     {
+      // Its writer may have been killed before its name was on the disk.
+      try settle(path)
       return JoinNote(server: server.description, code: digest, computer: computer, secret: Secret(secret))
     }
     // Both signing schemes take only this form.
@@ -32,7 +34,14 @@ struct JoinNote {
     let note = JoinNote(
       server: server.description, code: digest, computer: computer, secret: Secret(Base64.encode(random)))
     do { try AtomicFile.write(note.bytes, to: path, mode: 0o600) } catch { throw .file(error) }
+    try settle(path)
     return note
+  }
+
+  /// The configuration's folder may be new too.
+  private static func settle(_ path: String) throws(CommandProblem) {
+    let folder = SecureFile.folder(of: path)
+    do { try FolderFlush.settleName(of: path, upTo: SecureFile.folder(of: folder)) } catch { throw .file(error) }
   }
 
   static func forget(in folder: String) { unlink(path(in: folder)) }

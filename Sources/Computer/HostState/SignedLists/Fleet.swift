@@ -90,7 +90,8 @@ public struct Fleet: Sendable, Equatable {
     return heading.credential == credential
   }
 
-  /// Whole or not at all. Others may read it: it has public keys.
+  /// Whole or not at all, and on the disk when this returns: a credential without it believes the service. Others may
+  /// read it: it has public keys.
   ///
   /// - Parameter state: the folder that outlives a restart of the computer.
   /// - Returns: what is kept now. A later set of the same fleet stays.
@@ -104,7 +105,7 @@ public struct Fleet: Sendable, Equatable {
     {
       return kept
     }
-    try AtomicFile.write(FleetNote(credential: credential, fleet: self).bytes, to: path, mode: 0o644)
+    try state.keep(FleetNote(credential: credential, fleet: self).bytes, at: path, mode: 0o644)
     return self
   }
 }

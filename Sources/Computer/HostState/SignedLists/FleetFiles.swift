@@ -68,7 +68,7 @@ extension Fleet {
     let path = path(in: try state.folder("service"), credential: credential)
     let lock = try EditorLock(of: path)
     defer { withExtendedLifetime(lock) {} }
-    try AtomicFile.write(FleetNote(credential: credential, fleet: nil).bytes, to: path, mode: 0o644)
+    try state.keep(FleetNote(credential: credential, fleet: nil).bytes, at: path, mode: 0o644)
   }
 
   /// Removes what is kept for other credentials than these. Does not make the folder.

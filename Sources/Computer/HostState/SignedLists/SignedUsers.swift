@@ -111,7 +111,7 @@ public struct SignedUsers: Sendable, Equatable {
   /// Writes the files whole or not at all. Only root can read them. The helper and `iampassctl join` may write at the
   /// same moment.
   ///
-  /// The phones are written first. So no phone is trusted that the list in `users` no longer has, even after a crash.
+  /// The phones are written first. So no phone is trusted that the list in `users` no longer has, even after a power cut.
   ///
   /// - Returns: false if a newer list of the same credential is kept, which stays.
   public func write(in state: RunFolder) throws(FileError) -> Bool {
@@ -124,7 +124,8 @@ public struct SignedUsers: Sendable, Equatable {
     let lock = try EditorLock(of: place.users)
     defer { withExtendedLifetime(lock) {} }
     if let floor = Self.floor(place, credential: credential), version < floor { return false }
-    try AtomicFile.write(phones, to: place.phones, mode: 0o600)
+    try state.keep(phones, at: place.phones, mode: 0o600)
+    // A power cut may bring the former list of users back. It is then fetched again.
     try AtomicFile.write(users, to: place.users, mode: 0o600)
     return true
   }

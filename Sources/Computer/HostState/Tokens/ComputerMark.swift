@@ -47,7 +47,8 @@ public struct ComputerMark: Sendable, Equatable {
     guard pending == nil, let drawn = Digest.randomIdentifier() else { return }
     var renewed = self
     renewed.pending = drawn
-    try renewed.write(in: state)
+    // On the disk before it is sent: the service would take a computer that came back without it for a copy.
+    try state.keep(renewed.encoded(), at: Self.path(in: try state.folder(Self.folder)), mode: 0o600)
     self = renewed
   }
 
@@ -56,14 +57,14 @@ public struct ComputerMark: Sendable, Equatable {
     guard mark == pending else { return }
     confirmed = mark
     pending = nil
-    try write(in: state)
+    // Without this note the mark is sent again, with the one before it.
+    try AtomicFile.write(encoded(), to: Self.path(in: try state.folder(Self.folder)), mode: 0o600)
   }
 
-  private func write(in state: RunFolder) throws(FileError) {
-    let json = JSON.object([
+  private func encoded() -> [UInt8] {
+    JSON.object([
       "credential": .string(credential), "confirmed": confirmed.map { .string($0) },
       "pending": pending.map { .string($0) },
-    ])
-    try AtomicFile.write(json.encoded(), to: Self.path(in: try state.folder(Self.folder)), mode: 0o600)
+    ]).encoded()
   }
 }
