@@ -171,7 +171,8 @@ struct FileChecks {
     let users = secureFile(
       place.users, .secret, limit: UserTokens.greatestSize, whenMissing: .warning, "iampassctl user add NAME")
     let isNeeded = hasUsersFile || access(place.users, F_OK) == 0
-    return files + (isNeeded ? [users] : []) + SecretCopies.findings(in: place.folder)
+    return files + (isNeeded ? [users] : []) + UnfinishedChange.findings(of: place)
+      + SecretCopies.findings(in: place.folder)
   }
 
   static func findings(of configuration: Configuration) -> [Finding] {

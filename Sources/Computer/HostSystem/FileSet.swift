@@ -44,10 +44,14 @@ public enum FileSet {
     try finish(in: folder, flush: flush)
   }
 
+  /// Whether a change counts that is not finished: it is under way, or its writer was killed. Until it is finished, some
+  /// files may be new and others old.
+  public static func isUnfinished(in folder: String) -> Bool { access(folder + "/" + list, F_OK) == 0 }
+
   /// Finishes a killed writer's change if its list is in place. Otherwise removes the new files. The caller holds the
   /// lock.
   public static func recover(in folder: String) throws(FileError) {
-    if access(folder + "/" + list, F_OK) == 0 { return try finish(in: folder, flush: FolderFlush.settle) }
+    if isUnfinished(in: folder) { return try finish(in: folder, flush: FolderFlush.settle) }
     for name in ["iampass.conf", "credentials", "service-ca.pem"] { unlink(folder + "/" + name + suffix) }
   }
 

@@ -151,6 +151,11 @@ class Check(unittest.TestCase):
         world.write("iampass.conf", "server = https://localhost\napproval_timeout = 3s\n", 0o644)
         self.assert_problem("iampass.conf:2: bad approval_timeout: takes")
 
+    def test_half_of_a_killed_commands_change_is_a_problem(self):
+        world.write("iampassctl.pending", "credentials\n")
+        self.addCleanup(os.unlink, world.path("iampassctl.pending"))
+        self.assert_problem("has half of a change, whose command was killed", "^iampassctl setup$")
+
     def test_an_unknown_key_is_a_warning(self):
         world.configure(aproval_timeout="30s")
         self.assert_problem("unknown key aproval_timeout", level="warning")
