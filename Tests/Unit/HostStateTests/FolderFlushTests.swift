@@ -56,6 +56,19 @@ import Testing
     #expect(mark.sent == nil)
   }
 
+  /// The service is told, or the user's token removed, only after that.
+  @Test func aPhoneIsForgottenOnTheDisk() throws {
+    let path = folder + "/phones"
+    let alice = try #require(UnixUsername(validating: "alice"))
+    try PinnedPhonesEditor(path: path).pin(try SigningAdministrator.phone("lost"), for: alice, replacing: true)
+    let broken = PinnedPhonesEditor(path: path) { (flushed: String) throws(FileError) in
+      throw FileError(.system(EIO), path: flushed)
+    }
+    #expect(throws: PinnedPhonesError.file(FileError(.system(EIO), path: folder))) { try broken.forget(alice) }
+    // The folder was flushed once the new file was in place.
+    #expect(try PinnedPhones(path: path).users().isEmpty)
+  }
+
   @Test func onlyAFileSystemThatFlushesNoFolderIsPassed() throws {
     #expect(throws: FileError(.system(EINVAL), path: "/proc")) { try FolderFlush.flush("/proc") }
     try FolderFlush.settle("/proc")

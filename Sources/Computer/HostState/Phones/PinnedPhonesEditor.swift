@@ -9,7 +9,15 @@ public struct PinnedPhonesEditor: Sendable {
 
   private let path: String
 
-  public init(path: String) { self.path = path }
+  private let flush: @Sendable (String) throws(FileError) -> Void
+
+  public init(path: String) { self.init(path: path, flush: FolderFlush.settle) }
+
+  /// - Parameter flush: what flushes a folder.
+  package init(path: String, flush: @escaping @Sendable (String) throws(FileError) -> Void) {
+    self.path = path
+    self.flush = flush
+  }
 
   /// Adds the phone to the user's trusted phones.
   ///
@@ -83,6 +91,10 @@ public struct PinnedPhonesEditor: Sendable {
     defer { withExtendedLifetime(lock) {} }
     guard let text = try change(try PinnedPhones(path: path)) else { return }
     guard text.count <= PinnedPhones.greatestSize else { throw .file(FileError(.tooLarge, path: path)) }
-    do { try AtomicFile.write(text, to: path, mode: Self.mode) } catch { throw .file(error) }
+    do throws(FileError) {
+      try AtomicFile.write(text, to: path, mode: Self.mode)
+      // What follows relies on it: no power cut may bring a lost phone back once the service was told of it.
+      try flush(SecureFile.folder(of: path))
+    } catch { throw .file(error) }
   }
 }
