@@ -50,6 +50,43 @@ extension SessionWatchTests {
     #expect(watch.watch.unansweredSince == Self.start + Self.grace)
   }
 
+  /// The phone may be back, and the service cannot say so.
+  @Test(arguments: [
+    WatchEvent.unanswered, .answer(.contradiction), .answer(.unknownSession),
+    .answer(.status(.pending, held: false)),
+  ])
+  func aGracePeriodThatEndsInAnOutageLogsOutOnceTheServiceSaysThatThePhoneIsAway(event: WatchEvent) {
+    let watch = watch { $0.walkawayGrace = 10 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    #expect(watch.next(event, at: Self.start + 5_000) == .nothing)
+    #expect(watch.next(.nothing, at: Self.start + 10_000) == .nothing)
+    #expect(watch.next(says("walkaway"), at: Self.start + 60_000) == .logout(.walkaway))
+  }
+
+  @Test func aPhoneThatReturnsInAnOutageIsNotLoggedOut() {
+    let watch = watch { $0.walkawayGrace = 10 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    #expect(watch.next(.unanswered, at: Self.start + 10_000) == .nothing)
+    #expect(watch.next(says("active"), at: Self.start + 20_000) == .nothing)
+    #expect(watch.watch.awaySince == nil)
+  }
+
+  /// A restored service may have forgotten that the phone came back.
+  @Test func aGracePeriodDoesNotEndByAServiceThatWentBack() {
+    var configuration = Configuration()
+    configuration.walkawayGrace = 10
+    let watch = WatchSubject(
+      SessionWatch(
+        policy: WatchPolicy(configuration), canLock: false, isGraphicalAtSeat: false,
+        span: Self.start..<Self.start + 12 * Self.hour, endsAtExpiry: true, mark: ServiceMark(epoch: 1, counter: 100),
+        note: nil, now: Self.start))
+    let away = SessionAnswer.status(.walkaway, held: false)
+    _ = watch.next(.answer(away, mark: ServiceMark(epoch: 1, counter: 101)), at: Self.start)
+    _ = watch.next(.answer(away, mark: ServiceMark(epoch: 1, counter: 40)), at: Self.start + 5_000)
+    #expect(watch.next(.nothing, at: Self.start + 10_000) == .nothing)
+    #expect(watch.watch.isPutBack)
+  }
+
   @Test func hearsOfAWalkawayAfterAnOutage() {
     let watch = watch()
     _ = watch.next(.unanswered, at: Self.start)

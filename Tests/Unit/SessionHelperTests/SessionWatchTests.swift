@@ -62,12 +62,6 @@ import Testing
     #expect(watch.next(says("walkaway"), at: Self.start + Self.hour) == .warn(milliseconds: 10_000))
   }
 
-  @Test func logsOutAfterTheGracePeriodThoughTheServiceHasGoneSilent() {
-    let watch = watch { $0.walkawayGrace = 10 }
-    _ = watch.next(says("walkaway"), at: Self.start)
-    #expect(watch.next(.unanswered, at: Self.start + 10_000) == .logout(.walkaway))
-  }
-
   @Test func locksAScreenWhereThatIsConfigured() {
     let watch = watch(canLock: true) { $0.onWalkaway = .lock }
     #expect(watch.next(says("walkaway"), at: Self.start) == .lock(.walkaway))

@@ -32,7 +32,8 @@ public struct SessionWatch: Sendable, Equatable {
   /// The service holds its replies.
   public private(set) var isHeld = false
   private var forgotten = ForgottenAnswers()
-  /// After a sleep or a restart the service must answer before earlier knowledge is acted on.
+  /// After a sleep, a restart, or a question without an answer that is believed, the service must answer before earlier
+  /// knowledge is acted on: the phone may be back.
   private var mustHearFirst = false
   private(set) var hasWarned = false
   private var history: BelievedHistory
@@ -138,6 +139,7 @@ public struct SessionWatch: Sendable, Equatable {
   private mutating func wasPutBack(saysItIsOver: Bool, _ now: Int64) -> WatchAction {
     history.isPutBack = true
     isHeld = false
+    mustHearFirst = true
     // The service answers.
     unansweredSince = nil
     // The session's time is over, whatever the service remembers.
@@ -186,6 +188,7 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func unknown(_ now: Int64) -> WatchAction {
     isHeld = false
+    mustHearFirst = true
     // Such an answer is not signed. A service that gives its position counts as reachable only once it gives it again.
     // Otherwise a man in the middle could hide an outage.
     unansweredSince = mark == nil ? nil : unansweredSince ?? now
@@ -196,6 +199,7 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func couldNotAsk(_ now: Int64) -> WatchAction {
     isHeld = false
+    mustHearFirst = true
     if unansweredSince == nil { unansweredSince = now }
     return actionOfTime(now)
   }
