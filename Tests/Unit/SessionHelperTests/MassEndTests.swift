@@ -114,6 +114,58 @@ import Testing
     #expect(office.logind.terminated == [])
   }
 
+  /// The computer falls asleep as ends wait for answers about the other users' sessions.
+  private func officeAsleep(
+    ending count: Int, of all: Int, _ change: (HelperFixture, _ others: [String]) -> Void
+  ) throws -> (HelperFixture, others: [String]) {
+    let office = try HelperFixture()
+    let ending = try signIn(count, office)
+    office.pass(milliseconds: 2_000)
+    let others = try signIn(all - count, from: count + 1, office)
+    // The service is asked about the two groups by turns.
+    office.pass(milliseconds: 7_900)
+    for id in ending { office.says("closed", of: id) }
+    for id in others { office.service.latencies["https://localhost/status/\(id)"] = 60_000 }
+    office.pass(milliseconds: 150)
+    try #require(office.service.nextAnswer != nil && office.logind.terminated == [])
+    change(office, others)
+    office.sleep(seconds: 3_600)
+    return (office, others)
+  }
+
+  @Test func aVerdictWaitsForAnswersAgainAfterASleep() throws {
+    let (office, _) = try officeAsleep(ending: 3, of: 12) { office, others in
+      for id in others {
+        office.says("closed", of: id)
+        office.service.latencies["https://localhost/status/\(id)"] = 2_000
+      }
+    }
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == [])
+    #expect(alerts(office) == 1)
+  }
+
+  /// The network is not there yet.
+  @Test func aVerdictOutlastsQuestionsThatFailAfterASleep() throws {
+    let (office, others) = try officeAsleep(ending: 3, of: 12) { office, others in
+      office.service.latencies = [:]
+      for id in others { office.says(.failed(.serverFailed(status: 503)), of: id) }
+    }
+    office.pass(milliseconds: 1_000)
+    for id in others { office.says("closed", of: id) }
+    office.pass(milliseconds: 30_000)
+    #expect(office.logind.terminated == [])
+  }
+
+  @Test func aSleepDoesNotLeaveEndsAloneThatTheServiceMeant() throws {
+    let (office, _) = try officeAsleep(ending: 6, of: 14) { office, others in
+      for id in others { office.service.latencies["https://localhost/status/\(id)"] = 2_000 }
+    }
+    office.pass(milliseconds: 30_000)
+    #expect(Set(office.logind.terminated) == ["1", "2", "3", "4", "5", "6"])
+    #expect(alerts(office) == 0)
+  }
+
   @Test func sessionsThatAreLeftAloneAreAskedAboutAndReportedUntilTheyAreResolved() throws {
     let (office, ids) = try officeWhereAllEnd()
     office.pass(milliseconds: 60_000)

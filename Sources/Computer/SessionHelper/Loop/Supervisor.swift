@@ -137,6 +137,7 @@ final class Supervisor {
     users.startOver(now)
     reports?.startOver(now)
     keeper.wokeUp(now)
+    judge.wokeUp(now)
     acts.wokeUp(now)
   }
 

@@ -55,6 +55,11 @@ final class EndJudge {
     }
   }
 
+  /// The computer slept, and questions under way are lost. Ends that wait for a verdict wait for answers again.
+  func wokeUp(_ now: Int64) {
+    if gathering != nil { gathering = VerdictGathering(at: now, awaitsAll: true) }
+  }
+
   /// Takes the steps that are due.
   ///
   /// - Parameter carryOut: does what was decided about a session that may end.
@@ -92,7 +97,10 @@ final class EndJudge {
         }
       }, massEnd, at: now)
     gathering?.probes = inquiries.underWay(probes)
-    if gathering?.waits(verdict, now) == true {
+    let isUnheard =
+      gathering?.awaitsAll == true
+      && records.all.contains { $0.isWatchedSoundly && $0.isAskedAbout && $0.lastAnswer < began }
+    if gathering?.waits(verdict, isUnheard: isUnheard, now) == true {
       gathering?.waitOn(now)
       return
     }
@@ -139,6 +147,9 @@ extension WatchedRecord {
     guard let watch else { return false }
     return pendingEnd == nil && closing == nil && !watch.isOver && !watch.isLeftAside
   }
+
+  /// Whether the service can be asked about the session.
+  fileprivate var isAskedAbout: Bool { remote != nil && !record.isOffline }
 
   /// - Parameters:
   ///   - began: answers count from this time on, in ms after boot.
