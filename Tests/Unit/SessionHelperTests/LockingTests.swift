@@ -61,11 +61,11 @@ import WorkerLink
   }
 
   @Test func aLockerHasItsTimeAfterASleepToo() throws {
-    let office = try HelperFixture { $0.onWalkaway = .lock }
+    let office = try HelperFixture { $0.onEnd = .lock }
     let id = try office.signIn(type: "wayland")
     office.pass()
     office.logind.locksScreens = false
-    office.says("walkaway", of: id)
+    office.says("closed", of: id)
     office.pass(milliseconds: 5_200)
     #expect(office.logind.locked == ["1"])
     office.sleep(seconds: 3_600)
@@ -74,6 +74,24 @@ import WorkerLink
     office.pass(milliseconds: 9_000)
     #expect(office.logind.terminated == [])
     #expect(office.log.count("locked user=alice service=sshd") == 1)
+  }
+
+  /// The phone may be back.
+  @Test func aLockFromBeforeASleepLogsNobodyOutBeforeTheServiceIsHeard() throws {
+    let office = try HelperFixture { $0.onWalkaway = .lock }
+    let id = try office.signIn(type: "wayland")
+    office.pass()
+    office.logind.locksScreens = false
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 5_200)
+    #expect(office.logind.locked == ["1"])
+    office.says(.failed(.serverFailed(status: 503)), of: id)
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == [])
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 90_000)
+    #expect(office.logind.terminated == ["1"])
   }
 
   @Test func leavesItWhereNoLockerComesAndThatIsConfigured() throws {

@@ -84,18 +84,34 @@ import Testing
     #expect(desk.logind.locked == ["1"])
   }
 
-  @Test func aLockerHasItsTimeAfterASleepToo() throws {
+  /// The phone may be back, and is looked for again first.
+  @Test func aLockFromBeforeASleepLogsNobodyOutBeforeThePhoneIsMissedAgain() throws {
     let desk = try armedFixture()
     desk.logind.locksScreens = false
     desk.probe.finds = { _ in .silent }
     for _ in 0..<120 where desk.logind.locked.isEmpty { desk.pass(seconds: 1) }
     #expect(desk.logind.locked == ["1"])
     desk.sleep(seconds: 8 * 3_600)
-    desk.pass(seconds: 3)
-    desk.logind.locksScreens = true
-    desk.pass(seconds: 9)
+    desk.pass(seconds: 15)
     #expect(desk.logind.terminated == [])
-    #expect(desk.log.count("locked user=alice logind_session=1 cause=presence") == 1)
+    desk.logind.locksScreens = true
+    desk.pass(seconds: 60)
+    #expect(desk.logind.locked == ["1", "1"])
+    #expect(desk.logind.terminated == [])
+  }
+
+  @Test func whatWaitsForLogindOverASleepIsDecidedAgain() throws {
+    let desk = try armedFixture()
+    desk.probe.finds = { _ in .silent }
+    desk.logind.refusesToList = 1_000
+    desk.pass(seconds: 120)
+    #expect(desk.log.count("presence user=alice: left") == 1)
+    desk.logind.refusesToList = 0
+    desk.sleep(seconds: 8 * 3_600)
+    desk.pass(seconds: 15)
+    #expect(desk.logind.locked == [])
+    desk.pass(seconds: 60)
+    #expect(desk.logind.locked == ["1"])
   }
 
   @Test func logindTellsOfASleepToo() throws {

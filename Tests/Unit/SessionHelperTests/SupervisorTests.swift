@@ -158,6 +158,58 @@ import WorkerLink
     #expect(office.records == [id])
   }
 
+  /// The phone may be back.
+  @Test func aLogoutThatWaitsOverASleepIsDecidedAgain() throws {
+    let office = try HelperFixture()
+    let id = try officeWhereALogoutWaits(office)
+    office.says(.failed(.serverFailed(status: 503)), of: id)
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 60_000)
+    #expect(office.logind.terminated == [])
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 90_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func aSessionThatIsOverIsLoggedOutAfterASleepAlthoughTheServiceIsSilent() throws {
+    let office = try HelperFixture()
+    let id = try officeWhereALogoutWaits(office, wordAfterwards: "closed")
+    office.says(.failed(.serverFailed(status: 503)), of: id)
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 1_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  @Test func aLogoutForAnOutageThatWaitsOverASleepWaitsForItsTimeAgain() throws {
+    let office = try HelperFixture { $0.onUnreachable = .logout }
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = 1_000
+    office.says(.failed(.serverFailed(status: 503)), of: id)
+    office.pass(milliseconds: 16 * 60_000)
+    try #require(office.seat.said.count == 1 && office.logind.terminated == [])
+    office.logind.refusesToTerminate = 0
+    office.sleep(seconds: 3_600)
+    office.pass(milliseconds: 14 * 60_000)
+    #expect(office.logind.terminated == [])
+    office.pass(milliseconds: 2 * 60_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  /// The phone has left. logind does not terminate the session until this returns.
+  private func officeWhereALogoutWaits(_ office: HelperFixture, wordAfterwards: String = "walkaway") throws -> String {
+    let id = try office.signIn()
+    office.pass()
+    office.logind.refusesToTerminate = 1_000
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 6_000)
+    office.says(wordAfterwards, of: id)
+    office.pass(milliseconds: 6_000)
+    try #require(office.seat.said.count == 1 && office.logind.terminated == [])
+    office.logind.refusesToTerminate = 0
+    return id
+  }
+
   @Test func killsASessionThatAHangingLogindDoesNotTerminate() throws {
     let office = try HelperFixture()
     let id = try office.signIn()

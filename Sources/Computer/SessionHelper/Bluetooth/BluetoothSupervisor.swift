@@ -90,11 +90,12 @@ public final class BluetoothSupervisor {
     }
   }
 
-  /// The computer slept: counting begins again.
+  /// The computer slept: counting begins again. What was not done yet is called off, because the phone may be back.
   public func wokeUp(_ now: Int64) {
     probes.startOver()
     acts.wokeUp(now)
     for user in users {
+      if acts.callOff(user.user) { user.watch.wasCalledOff() }
       user.watch.resume()
       user.isProbing = false
       user.nextProbe = now

@@ -175,6 +175,10 @@ public struct BluetoothWatch: Sendable, Equatable {
     if phase == .doubtful { phase = .armed }
   }
 
+  /// What was begun because the user had left or was out of sight was called off before it was done. It is decided
+  /// again: the phone had answered before, also if a changed configuration has begun a new watch since.
+  public mutating func wasCalledOff() { phase = .armed }
+
   /// What an answer counts as.
   private enum Evidence {
     case near, miss, unknown

@@ -59,11 +59,15 @@ final class SeatActs {
     begun.append(Begun(user: user, cause: cause, due: now))
   }
 
-  /// Stops what has not been done yet, because a phone of the user answers again.
-  func callOff(_ user: UnixUsername) {
+  /// Stops what has not been done yet, because a phone of the user answers again, or the computer slept.
+  ///
+  /// - Returns: whether there was something to stop.
+  @discardableResult
+  func callOff(_ user: UnixUsername) -> Bool {
+    let wasBusy = isBusy(user)
     begun.removeAll { $0.user == user }
     locking.removeAll { $0.user == user }
-    logouts.callOff(user, [.presence, .presenceUnknown])
+    return !logouts.callOff(user, [.presence, .presenceUnknown]).isEmpty || wasBusy
   }
 
   /// Writes a line to the terminals of sessions that will be locked or logged out.
@@ -99,10 +103,7 @@ final class SeatActs {
   func sessionRemoved(_ id: String, _ now: Int64) { logouts.sessionRemoved(id, now) }
 
   /// The computer slept.
-  func wokeUp(_ now: Int64) {
-    for one in locking { one.lock.wokeUp(now) }
-    logouts.wokeUp(now)
-  }
+  func wokeUp(_ now: Int64) { logouts.wokeUp(now) }
 
   /// Takes the steps that are due.
   func turn(_ now: Int64) {

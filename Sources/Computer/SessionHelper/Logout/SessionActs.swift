@@ -83,10 +83,17 @@ final class SessionActs {
     return true
   }
 
-  /// Stops what was begun for these causes, because the phone is back or the service answers.
-  func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) {
-    if let lock = watched.lock, causes.contains(lock.cause) { watched.lock = nil }
-    logouts.callOff(watched.record.id, causes)
+  /// Stops what was begun for these causes, because the phone is back, the service answers, or the computer slept.
+  ///
+  /// - Returns: the causes of what was stopped.
+  @discardableResult
+  func callOff(_ watched: WatchedRecord, _ causes: Set<Cause>) -> Set<Cause> {
+    var stopped = logouts.callOff(watched.record.id, causes)
+    if let lock = watched.lock, causes.contains(lock.cause) {
+      watched.lock = nil
+      stopped.insert(lock.cause)
+    }
+    return stopped
   }
 
   /// Stops the logout that was begun for the record before a renewal: the user has approved that the session goes on.

@@ -60,24 +60,31 @@ final class SessionLogouts {
   }
 
   /// Stops a record's logout that was begun for one of these causes, unless logind was already called.
-  func callOff(_ id: String, _ causes: Set<Cause>) { callOff(causes) { $0.id == id } }
+  ///
+  /// - Returns: the causes of what was stopped.
+  func callOff(_ id: String, _ causes: Set<Cause>) -> Set<Cause> { callOff(causes) { $0.id == id } }
 
   /// Stops all of a user's logouts that were begun for one of these causes, unless logind was already called.
-  func callOff(_ user: UnixUsername, _ causes: Set<Cause>) { callOff(causes) { $0.user == user } }
+  ///
+  /// - Returns: the causes of what was stopped.
+  func callOff(_ user: UnixUsername, _ causes: Set<Cause>) -> Set<Cause> { callOff(causes) { $0.user == user } }
 
   /// Stops the logout of a session whose record another one has replaced, unless logind was already called.
   func callOff(_ binding: SessionRecord.Binding, renewedBy id: String, _ causes: Set<Cause>) {
-    callOff(causes) { $0.binding == binding && $0.id != id }
+    _ = callOff(causes) { $0.binding == binding && $0.id != id }
   }
 
-  private func callOff(_ causes: Set<Cause>, where matches: (LeavingSession) -> Bool) {
+  private func callOff(_ causes: Set<Cause>, where matches: (LeavingSession) -> Bool) -> Set<Cause> {
+    var stopped: Set<Cause> = []
     logouts.removeAll { logout in
       guard matches(logout.session), let cause = logout.cause, causes.contains(cause), !logout.hasTerminated else {
         return false
       }
       forget(logout.session.id)
+      stopped.insert(cause)
       return true
     }
+    return stopped
   }
 
   /// logind has removed a session.

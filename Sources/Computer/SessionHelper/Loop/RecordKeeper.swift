@@ -118,9 +118,17 @@ final class RecordKeeper {
       watched.isFirstAnswer = true
       watched.lastAnswer = 0
       watched.lock?.wokeUp(now)
+      callOffUndone(watched)
       _ = watched.watch?.next(.resumed, at: now)
       if watched.closing != nil { watched.closing?.next = now } else if watched.watch != nil { watched.nextAsk = now }
     }
+  }
+
+  /// Stops an action that waits for logind, or for a locker, since before a sleep. The phone or the service may be back:
+  /// the next answers decide again. A session that is over stays over.
+  private func callOffUndone(_ watched: WatchedRecord) {
+    guard watched.closing == nil, watched.watch?.isOver != true else { return }
+    for cause in acts.callOff(watched, [.walkaway, .unreachable]) { watched.watch?.wasCalledOff(cause) }
   }
 
   /// Puts these records into their stages again.

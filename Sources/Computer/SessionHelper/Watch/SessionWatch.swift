@@ -253,6 +253,12 @@ public struct SessionWatch: Sendable, Equatable {
   /// The lock that was decided has come, or was given up.
   public mutating func lockIsSettled() { isDone = handled != nil }
 
+  /// The action for this cause was called off before it was done. It is decided again.
+  public mutating func wasCalledOff(_ cause: Cause) {
+    if cause == .unreachable { isOutageHandled = false }
+    if handled == cause { handled = nil }
+  }
+
   /// Leaves the end alone, because a service that has lost its data ends all sessions. The service is asked again. If
   /// it answers that the session is alive, the session is watched as before. If it answers that the session is over,
   /// that is judged again.
