@@ -53,6 +53,34 @@ import Testing
     #expect(ServiceMark(in: reply.body) != nil)
   }
 
+  @Test(.timeLimit(.wholeRun)) func aHeldListIsNotToldToAComputerThatWasRevokedMeanwhile() async throws {
+    try await add("alice")
+    let version = try UserListReply(parsing: try await ask().body).version
+    async let held = ask("?version=\(version)", waiting: true)
+    while fixture.service.board.heldCount == 0 { await Task.yield() }
+    _ = try await fixture.service.storage.revokeCredential(
+      credential.id, of: fixture.application.id, at: fixture.clock.now)
+    try await add("bob")
+    let reply = try await held
+    #expect(reply.status == 401)
+    #expect(reply.reason == Reason.credentialRevoked.rawValue)
+  }
+
+  @Test(.timeLimit(.wholeRun)) func aHeldListIsNotToldToWhoeverHasTheFormerSecret() async throws {
+    try await add("alice")
+    let id = fixture.application.id
+    let whole = await fixture.respond(try fixture.signed("GET", "/authentication/user_list/\(id)"))
+    let version = try UserListReply(parsing: whole.body).version
+    let request = try fixture.signed(
+      "GET", "/authentication/user_list/\(id)?version=\(version)", headers: [(name: "Prefer", value: "wait=20")])
+    async let held = fixture.respond(request)
+    while fixture.service.board.heldCount == 0 { await Task.yield() }
+    let secret = Secret(Base64.encode(Array(repeating: 1, count: 24)))
+    _ = try await fixture.service.storage.renewSecret(of: id, to: secret, at: fixture.clock.now)
+    try await add("bob")
+    #expect(await held.reason == Reason.signatureRefused.rawValue)
+  }
+
   /// A standby that lagged is promoted once the page was read: there its version will stand for other users.
   @Test(.timeLimit(.wholeRun), arguments: StorageEngine.allCases, [false, true])
   func aPageHasTheEpochInWhichItWasRead(_ engine: StorageEngine, _ isHeld: Bool) async throws {

@@ -51,3 +51,18 @@ struct SignInClientCheck: Sendable {
     }
   }
 }
+
+extension ServiceCore {
+  /// Why a client is not told what its request was held for; nil if it may be told. Its signature was checked when the
+  /// request came: since then its credential may have been revoked, or its secret replaced.
+  ///
+  /// - Parameter signInClient: as it was then.
+  func refusal(ofHeld signInClient: SignInClient) async throws -> ServiceReply? {
+    // A change wakes all at once: they share a read.
+    guard let current = try await signInClients.read(signInClient.id), current.signs else {
+      return .refused(.unknownApplication)
+    }
+    guard current.credential?.isRevoked != true else { return .refused(.credentialRevoked) }
+    return current.secret == signInClient.secret ? nil : .refused(.signatureRefused)
+  }
+}

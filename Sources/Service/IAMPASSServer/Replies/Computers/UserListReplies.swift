@@ -16,7 +16,7 @@ struct UserListReplies: Sendable {
     let ask = UserListQuery(
       requester: signInClient.credential?.id ?? signInClient.application.id, application: signInClient.application.id,
       group: signInClient.credential?.group ?? "", since: since, after: after)
-    return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
+    return try await held(ofFirstPage: after.isEmpty, signInClient, call) {
       let view = try await core.userLists.page(ask)
       // Whoever has a newer list than this service is told so at once.
       let isNews = view.page.version != since || since == 0
@@ -37,7 +37,7 @@ struct UserListReplies: Sendable {
     // Whoever fetches a list, or waits for one, does not ask how it stands.
     let waits = call.request.preferredWait(longest: HeldReply.usualWait) != nil
     let saysUnsigned = after.isEmpty && number > 0 && !waits
-    return try await held(ofFirstPage: after.isEmpty, signInClient.application.id, call) {
+    return try await held(ofFirstPage: after.isEmpty, signInClient, call) {
       let view = try await core.userLists.page(ask)
       var page = view.page
       if saysUnsigned { page.unsigned = try await core.unsignedChanges(of: ask.application) }
@@ -47,17 +47,19 @@ struct UserListReplies: Sendable {
 
   /// The reply once it has news, or the computer's wait is over.
   private func held(
-    ofFirstPage mayWait: Bool, _ application: String, _ call: Call,
+    ofFirstPage mayWait: Bool, _ signInClient: SignInClient, _ call: Call,
     _ page: @escaping @Sendable () async throws -> (reply: ServiceReply, isNews: Bool)
   ) async throws -> ServiceReply {
     let wait = mayWait ? call.request.preferredWait(longest: HeldReply.usualWait) : nil
     let end = core.clock().advanced(seconds: wait ?? 0)
-    let watch = core.board.watch(.userList(application))
+    let watch = core.board.watch(.userList(signInClient.application.id))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
     let poll: HeldReply.Poll = { isLast in
       let (reply, isNews) = try await page()
       let patience = end.milliseconds(since: core.clock())
       if !isNews, !isLast, patience > 0 { return .nothingYet(milliseconds: patience) }
+      // Asked once the page is read: what was revoked before that gets no page.
+      if wait != nil, let refusal = try await core.refusal(ofHeld: signInClient) { return .reply(refusal) }
       return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)
     }
     switch try await poll(false) {
