@@ -100,6 +100,31 @@ class Told(unittest.TestCase):
         server.process.send_signal(signal.SIGCONT)
         listener.wait_for("WATCHDOG=1")
 
+    def test_a_stop_does_not_wait_for_a_systemd_that_reads_nothing(self):
+        listener = Listener(self, world.path("notify-full"))
+        server, _ = self.served(listener)
+        self.assertIn("READY=1", listener.lines())
+        self.fill(listener.place)
+        server.process.send_signal(signal.SIGTERM)
+        self.assertEqual(server.process.wait(PATIENCE), 0)
+        # The stop went its whole way.
+        self.assertTrue(os.path.exists(world.path("data/clean-stop")))
+
+    def fill(self, place):
+        """Sends until not even a fresh socket can: each one's own buffer is bounded, too."""
+        sent = 1
+        while sent:
+            filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+            self.addCleanup(filler.close)
+            filler.setblocking(False)
+            sent = 0
+            try:
+                while True:
+                    filler.sendto(b"full", place)
+                    sent += 1
+            except BlockingIOError:
+                pass
+
     def test_another_processes_watchdog_is_not_its_own(self):
         listener = Listener(self, world.path("notify-other"))
         server, address = self.served(listener, WATCHDOG_USEC="300000", WATCHDOG_PID="1")

@@ -40,7 +40,8 @@ struct ServerRun: Sendable {
   func run() async throws {
     iampass_map_large_blocks(Self.largeBlock)
     let server = HTTPServer(service: service, listener: addresses.main, logger: logger)
-    let stopping = try Signals([SIGTERM, SIGINT])
+    StopBound.prepare(seconds: drainDelay + Self.stopTime)
+    let stopping = try Signals([SIGTERM, SIGINT], beginStop: true)
     let renewing = try Signals([SIGHUP])
     let (listening, begun) = AsyncStream<Never>.makeStream()
     let serving = Task { try await serve(server, begun) }
@@ -214,13 +215,12 @@ struct ServerRun: Sendable {
   ) {
     Task {
       await signals.first()
-      endAnyway(after: drainDelay + Self.stopTime) { _ in _exit(0) }
       service.announceStop()
       systemd.stopping(drainDelay > 0 ? "Stops in \(drainDelay) seconds" : "Stops")
       if drainDelay > 0 {
         logger.notice("stopping in \(drainDelay) seconds: /readyz says so, and another signal stops at once")
         await signals.first(within: drainDelay)
-        endAnyway(after: Self.stopTime) { _ in _exit(0) }
+        StopBound.hurry(seconds: Self.stopTime)
       }
       logger.notice("stopping")
       await stop(server, background, exitCode: 0)
@@ -232,7 +232,7 @@ struct ServerRun: Sendable {
   ) {
     Task {
       guard let refusal = await following.value else { return }
-      endAnyway(after: Self.stopTime) { _ in _exit(EX_CONFIG) }
+      StopBound.begin(seconds: Self.stopTime, exitCode: EX_CONFIG)
       let problem = CommandProblem(refusal)
       systemd.stopping("Stops: \(problem.message)")
       logger.critical("stopping: \(problem.message)", metadata: problem.hint.map { ["hint": "\($0)"] } ?? [:])
@@ -254,14 +254,5 @@ struct ServerRun: Sendable {
       logger.notice("the next start checks the whole database", metadata: ["error": "\(error)"])
     }
     _exit(exitCode)
-  }
-
-  /// Makes the kernel's timer end the process, even if every thread hangs. Everything that was confirmed is on the
-  /// disk.
-  ///
-  /// - Parameter end: ends the process with its exit code.
-  private func endAnyway(after seconds: Int64, _ end: @escaping @convention(c) (Int32) -> Void) {
-    signal(SIGALRM, end)
-    alarm(UInt32(seconds))
   }
 }

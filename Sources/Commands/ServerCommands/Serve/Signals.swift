@@ -9,9 +9,12 @@ struct Signals {
   let arrivals: AsyncStream<Void>
   private let source: any DispatchSourceRead
 
-  /// - Parameter numbers: the signals. A later object that takes the same one gets it alone.
+  /// - Parameters:
+  ///   - numbers: the signals. A later object that takes the same one gets it alone.
+  ///   - beginStop: whether they begin a stop, which ``StopBound`` bounds from the signal on, also if no thread is free to
+  ///     take it.
   /// - Throws: if the process has no descriptor left.
-  init(_ numbers: [Int32]) throws(CommandProblem) {
+  init(_ numbers: [Int32], beginStop: Bool = false) throws(CommandProblem) {
     var ends: [Int32] = [-1, -1]
     guard pipe(&ends) == 0 else { throw .noSignals(errno) }
     for end in ends {
@@ -30,6 +33,7 @@ struct Signals {
     source.resume()
     for number in numbers {
       pipes[Int(number)] = writer
+      beginningStop[Int(number)] = beginStop
       signal(number, remember)
     }
   }
@@ -58,8 +62,12 @@ struct Signals {
 /// handler must not do.
 nonisolated(unsafe) private let pipes = UnsafeMutablePointer<Int32>.allocate(capacity: 65)
 
+/// The same for whether a signal begins a stop.
+nonisolated(unsafe) private let beginningStop = UnsafeMutablePointer<Bool>.allocate(capacity: 65)
+
 /// signal-safety(7) lists the functions that a handler may call.
 private let remember: @convention(c) (Int32) -> Void = { number in
+  if beginningStop[Int(number)] { StopBound.beginBySignal() }
   let kept = errno
   var byte: UInt8 = 0
   _ = write(pipes[Int(number)], &byte, 1)

@@ -23,11 +23,12 @@ struct SystemdNotice: Sendable {
   /// Tells systemd that requests are answered from now on.
   func ready(_ status: String) { say("READY=1\nSTATUS=\(status)") }
 
-  func stopping(_ status: String) { say("STOPPING=1\nSTATUS=\(status)") }
+  /// Tells systemd that the service stops. The stop does not wait for a systemd that reads nothing.
+  func stopping(_ status: String) { say("STOPPING=1\nSTATUS=\(status)", flags: Int32(MSG_DONTWAIT)) }
 
   func alive() { say("WATCHDOG=1") }
 
-  private func say(_ lines: String) {
+  private func say(_ lines: String, flags: Int32 = 0) {
     guard let place, var address = Self.address(place) else { return }
     let descriptor = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
     guard descriptor >= 0 else { return }
@@ -38,7 +39,7 @@ struct SystemdNotice: Sendable {
     _ = withUnsafePointer(to: &address) { pointer in
       // SAFETY: a sockaddr_un is a sockaddr, and lives until the call returns.
       pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        sendto(descriptor, lines, lines.utf8.count, Int32(MSG_NOSIGNAL), $0, length)
+        sendto(descriptor, lines, lines.utf8.count, Int32(MSG_NOSIGNAL) | flags, $0, length)
       }
     }
   }
