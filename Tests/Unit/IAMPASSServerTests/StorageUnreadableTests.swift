@@ -111,4 +111,48 @@ import Testing
     let moved = try #require(await room.storage.setPresence(.away, of: phone, at: room.now))
     #expect(moved.map(\.id) == [good] && moved.map(\.lifecycle.status) == [.walkaway])
   }
+
+  @Test(arguments: StorageEngine.allCases, [Damage.method, .asked, .challenge, .context])
+  func anUnansweredOneEndsAsItsUserSignsInAgain(_ engine: StorageEngine, _ damage: Damage) async throws {
+    let room = try await StorageFixture(engine)
+    _ = try await room.phone()
+    let bad = try await room.started(room.ask()).id
+    try await room.execute(damage.sql, bad)
+    let start = try await room.start(room.ask())
+    guard case .started(let session, _) = start.outcome else { throw StorageFixture.NotStarted() }
+    #expect(session.id != bad)
+    try await expectEnd(of: bad, .notAnswered, in: room, start.ended)
+    #expect(try await room.storage.session(bad)?.lifecycle.approvedAt == nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases, [Damage.method, .asked, .challenge, .context])
+  func anApprovedOneIsLeftAloneByItsUsersNextSignIn(_ engine: StorageEngine, _ damage: Damage) async throws {
+    let room = try await StorageFixture(engine)
+    let phone = try await room.phone()
+    let bad = try await room.approved(by: phone).id
+    try await room.execute(damage.sql, bad)
+    let start = try await room.start(room.ask())
+    guard case .started(let session, _) = start.outcome else { throw StorageFixture.NotStarted() }
+    #expect(start.ended.isEmpty)
+    let requests = try #require(await room.storage.requests(for: phone, at: room.now))
+    #expect(requests.unended.map(\.id) == [session.id] && requests.unreadable == [bad])
+    #expect(try await room.storage.account(of: phone, at: room.now).unended.map(\.id) == [session.id])
+    #expect(try await room.storage.see([session.id], of: phone.user, at: room.now).map(\.id) == [session.id])
+    // It had not ended.
+    let closed = try await room.storage.deleteUsers(["alice"], of: room.application.id, at: room.now)
+    #expect(closed.contains { $0.id == bad })
+  }
+
+  @Test func aPhonesListLeavesItOutAndTheLogSaysSoOnce() async throws {
+    let lines = LogLines()
+    let fixture = try await Fixture(logger: lines.logger)
+    let phone = try await TestPhone.registered(in: fixture)
+    let bad = try #require(try await fixture.started("alice").name)
+    let good = try #require(try await fixture.started("alice", context: SignInContext(host: "web-2")).name)
+    try await fixture.service.storage.write { try $0.execute(Damage.method.sql, bad) }
+    for _ in 0..<2 { #expect(try await phone.list().map(\.session) == [good]) }
+    #expect(try await phone.status().status == 200)
+    let said = lines.all.filter { $0.message.hasPrefix("sessions cannot be read, and are left out") }
+    #expect(said.count == 1 && said.first?.metadata["sessions"] == bad)
+  }
 }

@@ -11,4 +11,6 @@ struct SessionStart: Sendable {
   /// The effect of the computer's boot on its sessions; nil without a signed boot and a host credential.
   let boot: HostBoot.Finding?
   let outcome: Outcome
+  /// The user's requests that could not be read, and have ended now.
+  let ended: [Session]
 }

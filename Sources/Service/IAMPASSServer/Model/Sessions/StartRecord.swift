@@ -15,6 +15,8 @@ struct StartRecord: Sendable {
     let denials: [Denials.Denial]
     /// The sessions that had not ended when they were last stored, oldest first.
     let unended: [Session]
+    /// The user's requests that could not be read, and were ended therefore.
+    let endedUnread: [Session]
     /// Match codes of sessions that ended after ``MatchCodesInUse/start(at:)``, the first to end first. Not read unless
     /// ``SessionStartRequest/showsCode(under:)``.
     let endedCodes: [MatchCodesInUse.Ended]

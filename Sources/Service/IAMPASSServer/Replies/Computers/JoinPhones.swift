@@ -42,6 +42,7 @@ struct JoinPhones: Sendable {
     let start = try await core.storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
+    core.announceEnd(of: start.ended)
     guard case .started(let session, _) = start.outcome else { return }
     try await core.storage.noteJoinAsk(session.id, about: joining.id)
     sessions.announce(session, call)

@@ -21,6 +21,7 @@ struct SessionReplies: Sendable {
         return StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
       }
       if let boot = start.boot { announce(boot, of: signInClient) }
+      core.announceEnd(of: start.ended)
       switch start.outcome {
       case .not(let obstacle): return reply(to: obstacle)
       case .started(let session, let isRung):

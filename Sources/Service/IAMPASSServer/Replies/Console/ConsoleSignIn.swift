@@ -119,6 +119,7 @@ extension Console {
     let start = try await storage.start(ask, at: now) { [now] record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
+    core.announceEnd(of: start.ended)
     guard case .started(let session, _) = start.outcome else { return nil }
     return session
   }

@@ -51,6 +51,7 @@ struct BackchannelReplies: Sendable {
     let start = try await core.storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
+    core.announceEnd(of: start.ended)
     switch start.outcome {
     case .not(let obstacle): throw refusal(obstacle)
     case .started(let session, _), .begun(let session, _):

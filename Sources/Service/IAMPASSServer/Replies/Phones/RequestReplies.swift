@@ -56,6 +56,7 @@ struct RequestReplies: Sendable {
   /// The user's open requests; nil if the phone was revoked meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
     guard let requests = try await core.storage.requests(for: verified.acting, at: now) else { return nil }
+    core.tell(leftOut: requests.unreadable)
     return RequestsReply(
       requests: requests.unended.compactMap {
         $0.openRequest(for: verified.phone, at: now, credential: requests.credential)

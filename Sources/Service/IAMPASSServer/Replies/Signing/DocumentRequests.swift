@@ -106,6 +106,7 @@ struct DocumentRequests: Sendable {
     let start = try await storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
+    core.announceEnd(of: start.ended)
     switch start.outcome {
     case .started(let session, _), .begun(let session, _):
       try await storage.noteSession(session.id, of: draft.order)

@@ -59,6 +59,7 @@ struct UserChangeReplies: Sendable {
       let start = try await core.storage.start(ask, at: now) { record in
         StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
       }
+      core.announceEnd(of: start.ended)
       switch start.outcome {
       case .started(let session, _), .begun(let session, _):
         sessions.announce(session, call)

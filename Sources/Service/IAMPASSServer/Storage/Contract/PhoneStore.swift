@@ -112,6 +112,8 @@ struct PhoneRequests: Sendable {
   let codeUses: [CodeUse]
   /// Requests that another phone of the user has recently answered.
   let elsewhere: [AnswerElsewhere]
+  /// The ids of the user's sessions that cannot be read, and so are not shown.
+  let unreadable: [String]
 }
 
 /// A request that another phone of the user has answered.

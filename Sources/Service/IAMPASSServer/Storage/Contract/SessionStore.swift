@@ -23,7 +23,8 @@ protocol SessionStore: Sendable {
   /// Starts a session, or counts a request that an open one blocks, as `decide` says.
   ///
   /// If `ask` has a signed boot and a usable host credential, it first ends the sessions that the computer opened
-  /// before its restart. Those sessions must not block this request.
+  /// before its restart. Those sessions must not block this request. It also ends the user's requests that cannot be read:
+  /// nobody can answer them.
   ///
   /// - Parameter decide: is called after the boot was noted. An error undoes that too.
   func start(

@@ -25,12 +25,14 @@ extension StorageEngine {
       }
       let phones = try Phone.live(of: phone.user, in: db)
       guard phones.contains(where: { $0.id == phone.id }) else { return nil }
+      let (own, unread) = try Session.unendedOrUnread(of: phone.user, in: db)
       return PhoneRequests(
-        unended: try Session.unended(of: phone.user, in: db) + Session.unended(forLocum: phone.id, in: db),
+        unended: try own + Session.unended(forLocum: phone.id, in: db),
         credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
         missingMethods: try MissingMethods.required(of: phone.id, in: db),
         codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
-        elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [])
+        elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [],
+        unreadable: unread.map(\.id))
     }
   }
 
@@ -181,7 +183,7 @@ extension AnswerElsewhere {
       SELECT * FROM session WHERE user_id = $1 AND asked IS NOT NULL AND started_at > $2 AND answered_by IS NOT NULL
       ORDER BY started_at, number
       """, phone.user, start(at: now).milliseconds)
-    return try rows.map(Session.init(row:)).compactMap { session in
+    return rows.compactMap { try? Session(row: $0) }.compactMap { session in
       phones.first { $0.id == session.answeredBy }.flatMap { AnswerElsewhere(session, by: $0, than: phone, at: now) }
     }
   }

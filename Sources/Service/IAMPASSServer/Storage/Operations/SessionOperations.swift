@@ -20,17 +20,20 @@ extension StorageEngine {
       // A change would have it asked again.
       let mark = try SealMark.stored(in: db)
       let boot = try HostBoot.note(of: request, at: now, in: db)
-      switch try decide(StartRecord(of: request, at: now, in: db)) {
+      let record = try StartRecord(of: request, at: now, in: db)
+      let ended = record.user?.endedUnread ?? []
+      switch try decide(record) {
       case .refuse(let obstacle):
         try Session.note(obstacle, at: now, in: db)
-        return SessionStart(boot: boot, outcome: .not(obstacle))
+        return SessionStart(boot: boot, outcome: .not(obstacle), ended: ended)
       case .goOn(let session, let isRung):
-        return SessionStart(boot: boot, outcome: .begun(try session.opened(in: db, seals), isRung: isRung))
+        let begun = try session.opened(in: db, seals)
+        return SessionStart(boot: boot, outcome: .begun(begun, isRung: isRung), ended: ended)
       case .start(let terms):
         let session = try Session(request, terms, at: now)
         try session.insert(in: db, seals, under: mark)
         if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
-        return SessionStart(boot: boot, outcome: .started(session, isRung: terms.isRung))
+        return SessionStart(boot: boot, outcome: .started(session, isRung: terms.isRung), ended: ended)
       }
     }
   }
@@ -253,7 +256,10 @@ extension StartRecord.AskedUser {
     }
     isSourceBlocked = try SourceBlock.isSet(user: id, source: request.source.text, at: now, in: db)
     denials = try Denials.recent(of: id, at: now, in: db)
-    unended = try Session.unended(of: id, in: db)
+    let (read, unread) = try Session.unendedOrUnread(of: id, in: db)
+    unended = read
+    // One that was approved does not stand in the way: it may be a newer version's, and in use.
+    endedUnread = try UnendedSession.close(unread.filter(\.isUnanswered), .notAnswered, at: now, in: db)
     endedCodes = readsCodes ? try MatchCodesInUse.ended(of: id, at: now, in: db) : []
   }
 }

@@ -70,9 +70,25 @@ extension Session {
     try db.first("SELECT * FROM session WHERE id = $1", id).map(Session.init(row:))
   }
 
-  /// The user's sessions that had not ended when they were last stored, oldest first.
+  /// The user's sessions that had not ended when they were last stored, oldest first. Those that cannot be read are left
+  /// out: they must not keep the user from all others.
   static func unended(of user: Int64, in db: some StorageTransaction) throws -> [Session] {
-    try unendedRows(of: user, in: db).map(Session.init(row:))
+    try unendedOrUnread(of: user, in: db).read
+  }
+
+  /// As ``unended(of:in:)``, beside those that were left out.
+  static func unendedOrUnread(
+    of user: Int64, in db: some StorageTransaction
+  ) throws -> (read: [Session], unread: [UnendedSession]) {
+    var (read, unread): ([Session], [UnendedSession]) = ([], [])
+    for row in try unendedRows(of: user, in: db) {
+      if let session = try? Session(row: row) {
+        read.append(session)
+      } else {
+        unread.append(try UnendedSession(row: row))
+      }
+    }
+    return (read, unread)
   }
 
   /// As ``unended(of:in:)``, also those that cannot be read.
@@ -102,7 +118,7 @@ extension Session {
     try db.all(
       "SELECT * FROM session WHERE locum_phone = $1 AND ended_at IS NULL AND approved_at IS NULL ORDER BY started_at",
       phone
-    ).map(Session.init(row:))
+    ).compactMap { try? Session(row: $0) }
   }
 
   /// Requests that locums recently approved for the user, oldest first.
@@ -111,7 +127,7 @@ extension Session {
     return try db.all(
       "SELECT * FROM session WHERE user_id = $1 AND locum_phone IS NOT NULL AND started_at > $2 ORDER BY started_at",
       user, start
-    ).map(Session.init(row:)).compactMap(LocumApproval.init)
+    ).compactMap { try? Session(row: $0) }.compactMap(LocumApproval.init)
   }
 
   /// With opened secrets.
