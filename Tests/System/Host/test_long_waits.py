@@ -23,8 +23,7 @@ class OfflineSession(Terminals):
             self.assert_offline(2)
             for child in (first, second):
                 # A minute, and another for clocks that differ: the bound is far from both.
-                child.expect_exact("the session's time is over", timeout=300)
-                child.finish(30)
+                self.assert_over(child, "Signed out: the session's time is over.", patience=300)
         self.assert_nothing_left()
 
 
