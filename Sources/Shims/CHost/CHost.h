@@ -64,6 +64,16 @@ static inline int iampass_is_users_own(void) {
   if (getauxval(AT_SECURE) != 0 || getresuid(&real, &effective, &saved) != 0) return 0;
   return effective != 0 && real == effective && saved == effective;
 }
+/// Makes the calling thread alone that user's, without further groups. The kernel's own calls: a signal's handler may use
+/// them, and glibc's change all threads but those that have called pthread_exit(3).
+static inline int iampass_thread_become(uid_t user, gid_t group) {
+  if (syscall(SYS_setgroups, 0, NULL) != 0 || syscall(SYS_setresgid, group, group, group) != 0) return -1;
+  return (int)syscall(SYS_setresuid, user, user, user);
+}
+/// Sends a signal to one thread of this process (tgkill(2)).
+static inline int iampass_signal_thread(pid_t thread, int signal) {
+  return (int)syscall(SYS_tgkill, getpid(), thread, signal);
+}
 /// Whether the process ignores a signal. SIG_IGN is a macro, and sa_handler belongs to a union.
 static inline int iampass_ignores(int signal) {
   struct sigaction now;

@@ -17,9 +17,9 @@ enum ActingUser {
   ///   folder is exchanged after the look at its owner, root does not stay root for the one that is opened.
   static func become(ownerOf folder: String) throws(CommandProblem) {
     if let (user, group) = other(ownerOf: folder) {
-      guard setgroups(0, nil) == 0, setgid(group) == 0, setuid(user) == 0, geteuid() == user else {
-        throw .notTheOwner(of: folder, errno)
-      }
+      guard setgroups(0, nil) == 0, setgid(group) == 0, setuid(user) == 0, geteuid() == user,
+        EveryThread.become(user, group)
+      else { throw .notTheOwner(of: folder, errno) }
       umask(0o077)
     }
     try DataPath.check(folder)
