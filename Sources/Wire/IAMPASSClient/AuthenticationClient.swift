@@ -113,21 +113,26 @@ public final class AuthenticationClient {
 
   /// Sends a start, and sends it again if its connection is lost and the service recognizes a repeated start by its
   /// name.
+  ///
+  /// - Throws: an error by which the phone may have rung, if a start that was lost may have rung it. The failure of its
+  ///   repetition proves nothing about that: after an outage alone, `fail=open` would open.
   private func sendStart(
     _ url: Secret, _ body: [UInt8], mayRepeat: Bool, deadline: MonotonicInstant
   ) throws(ServiceError) -> HTTPReply {
     var count = 1
+    var lost: ServiceError?
     while true {
-      // A separate step, so that no readable address with the user's token outlives it.
-      let sealed = try channel.seal.request(.post, url.exposedValue, by: signer, body: body)
-      do {
+      do throws(ServiceError) {
+        // A separate step, so that no readable address with the user's token outlives it.
+        let sealed = try channel.seal.request(.post, url.exposedValue, by: signer, body: body)
         let reply = try channel.exchange(sealed, deadline: deadline)
         startMayHaveArrived = true
         return reply
       } catch {
         if error.mayHaveArrived { startMayHaveArrived = true }
         guard mayRepeat, count < Self.greatestSendCount, error.isLostConnection, takesStartsAgain(deadline: deadline)
-        else { throw error }
+        else { throw error.mayHaveRung ? error : lost ?? error }
+        if error.mayHaveRung { lost = error }
         count += 1
       }
     }

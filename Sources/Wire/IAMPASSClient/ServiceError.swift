@@ -62,6 +62,18 @@ public enum ServiceError: Error, Sendable, Equatable {
     }
   }
 
+  /// Whether the phone may have rung although the request did not start.
+  public var mayHaveRung: Bool {
+    switch self {
+    case .transport(let error): error.code.mayHaveArrived
+    // The service, or a server before it, refused the request unread.
+    case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness, .codesNotKept: false
+    case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
+      .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .requestStaysNoted:
+      true
+    }
+  }
+
   /// A connection that ended, as when a server is killed, even during the handshake. The request may have reached the
   /// service.
   var isLostConnection: Bool {

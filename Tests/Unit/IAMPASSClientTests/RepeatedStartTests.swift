@@ -6,16 +6,27 @@ import WorkerLink
 
 /// A service whose connection is lost in the first starts.
 private final class LosingService: HTTPTransport {
+  /// What becomes of the starts after these.
+  enum Later {
+    case started
+    case answered(status: Int)
+    case failed(TransportError.Code)
+  }
+
   private let announced: [UInt8]?
   private let error: TransportError.Code
   private var losses: Int
+  private let later: Later
   private(set) var starts: [HTTPRequest] = []
   private(set) var looks = 0
 
-  init(announced: ServiceAnnouncement?, losses: Int, error: TransportError.Code = .connectionLost) {
+  init(
+    announced: ServiceAnnouncement?, losses: Int, error: TransportError.Code = .connectionLost, later: Later = .started
+  ) {
     self.announced = announced?.encoded()
     self.losses = losses
     self.error = error
+    self.later = later
   }
 
   func exchange(_ request: HTTPRequest, deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
@@ -27,6 +38,11 @@ private final class LosingService: HTTPTransport {
     guard losses == 0 else {
       losses -= 1
       throw TransportError(error)
+    }
+    switch later {
+    case .started: break
+    case .answered(let status): return HTTPReply(status: status, headers: [], body: [])
+    case .failed(let code): throw TransportError(code)
     }
     let session = StartedSession(
       status: .pending, statusURL: "/status", logoutURL: "/logout", token: Secret("token"),
@@ -89,5 +105,39 @@ private final class LosingService: HTTPTransport {
     let service = LosingService(announced: Self.knowing, losses: 1, error: error)
     #expect(throws: ServiceError.transport(TransportError(error))) { try start(service) }
     #expect(service.starts.count == 1 && service.looks == 0)
+  }
+  private static let lost = ServiceError.transport(TransportError(.connectionLost))
+
+  /// The lost start may have rung the phone. The module opens by `fail=open`, and takes the request for one that nobody
+  /// saw, only after errors of another kind.
+  @Test(arguments: [
+    TransportError.Code.connectionRefused, .connectTimedOut, .nameNotFound, .networkUnreachable, .tlsRefused,
+    .certificateUntrusted, .workerFailed,
+  ])
+  func anOutageOfTheRepetitionIsNotTheEndOfTheSignIn(_ code: TransportError.Code) {
+    let service = LosingService(announced: Self.knowing, losses: 1, later: .failed(code))
+    #expect(throws: Self.lost) { try start(service) }
+    #expect(service.starts.count > 1)
+  }
+
+  @Test(arguments: [401, 403, 404, 410, 302])
+  func aRefusalOfTheRepetitionIsNotTheEndOfTheSignIn(_ status: Int) {
+    let service = LosingService(announced: Self.knowing, losses: 1, later: .answered(status: status))
+    #expect(throws: Self.lost) { try start(service) }
+    #expect(service.starts.count == 2)
+  }
+
+  @Test func anErrorByWhichThePhoneMayHaveRungIsToldAsItself() {
+    let failed = LosingService(announced: Self.knowing, losses: 1, later: .answered(status: 503))
+    #expect(throws: ServiceError.serverFailed(status: 503)) { try start(failed) }
+    let interrupted = LosingService(announced: Self.knowing, losses: 1, later: .failed(.interrupted))
+    #expect(throws: ServiceError.transport(TransportError(.interrupted))) { try start(interrupted) }
+  }
+
+  @Test func anOutageAfterAStartThatNeverArrivedIsOne() {
+    let service = LosingService(
+      announced: Self.knowing, losses: 1, error: .tlsRefused, later: .failed(.connectionRefused))
+    #expect(throws: ServiceError.transport(TransportError(.connectionRefused))) { try start(service) }
+    #expect(service.starts.count == 2)
   }
 }

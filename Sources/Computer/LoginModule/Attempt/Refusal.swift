@@ -138,17 +138,3 @@ extension Refusal {
   /// See ``RefusalRow/mayHaveRung``.
   var mayHaveRung: Bool { row.mayHaveRung }
 }
-
-extension ServiceError {
-  /// Whether the phone may have rung although the request did not start.
-  var mayHaveRung: Bool {
-    switch self {
-    case .transport(let error): error.code.mayHaveArrived
-    // The service, or a server before it, refused the request unread.
-    case .notAccepted, .clockDiffers, .notFound, .redirected, .noRandomness, .codesNotKept: false
-    case .tooManyRequests, .serverFailed, .unexpectedStatus, .badReply, .replyNotSigned, .replyTargetNotSigned,
-      .replyForAnother, .approvalNotVerified, .foreignAddress, .badSessionSecret, .requestStaysNoted:
-      true
-    }
-  }
-}
