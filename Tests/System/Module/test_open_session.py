@@ -8,7 +8,8 @@ import unittest
 
 from broker_case import UID
 from sign_in_case import SignInCase, world_with_a_phone
-from Support.Service.world import AUTHINFO_UNAVAIL, SESSION_ERR, SUCCESS, read
+from Support.Service.ends import assert_ended
+from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, SESSION_ERR, SUCCESS, WITHOUT_TOKEN, read
 
 VARIABLE = "IAMPASS_SESSION"
 SESSION = "XDG_SESSION_ID=c1"
@@ -130,6 +131,37 @@ class OpenedTwice(Case):
     def test_a_session_that_was_closed_is_not_opened_again(self):
         result = self.play("login", "authenticate", "putenv=" + SESSION, "open_session", "close_session", "open_session")
         self.assertEqual(result["codes"][-3:], [SUCCESS, SUCCESS, SESSION_ERR])
+        self.assert_no_session_is_left(result)
+
+
+class RefusedByALaterModule(Case):
+    """As login asks: after a failure for the next name, on the same handle."""
+
+    APPROVED = "auth [success=ok user_unknown=ignore default=die] MODULE\n"
+    LATER = f"auth required pam_succeed_if.so quiet user != {ENROLLED}\n"
+    SESSION_LINE = "session required MODULE\n"
+
+    def test_the_next_user_on_the_handle_is_not_kept_out(self):
+        world.pam("login", lines=self.APPROVED + self.LATER + self.SESSION_LINE)
+        # The handle is not ended: the session has to end before.
+        result = self.play(
+            "login", "authenticate", "user=" + WITHOUT_TOKEN, "authenticate", "putenv=" + SESSION, "open_session",
+            leave_open=True)  # fmt: skip
+        self.assertNotEqual(result["codes"][0], SUCCESS)
+        self.assertEqual(result["codes"][1:], [SUCCESS] * 4, result["texts"])
+        self.assertEqual(self.ringing.count("sign-in request"), 1)
+        self.assertEqual(glob.glob(world.path("run", "waiting", "*")), [])
+        assert_ended(lambda: 1 - len(self.sessions_left()), len(result["not_ended"]))
+
+    def test_a_name_that_changes_within_the_pass_opens_no_session(self):
+        """Somebody's phone has approved what this session would be opened for."""
+        lines = "auth required MODULE\nauth optional pam_unix.so nodelay\nauth optional MODULE debug\n"
+        world.pam("login", lines=lines + self.SESSION_LINE)
+        result = self.play(
+            "login", "authenticate", "putenv=" + SESSION, "open_session", answers=["first"],
+            renaming={"at": "Password", "to": WITHOUT_TOKEN})  # fmt: skip
+        self.assertEqual(result["codes"], [SUCCESS, SUCCESS, SESSION_ERR], result["texts"])
+        self.assertIn(REFUSED, result["texts"][-1])
         self.assert_no_session_is_left(result)
 
 

@@ -124,7 +124,8 @@ struct AuthenticateCall {
   /// The only place that returns PAM_SUCCESS for a sign-in of this process.
   private func approve(_ passed: Passed, _ login: LoginComposition, _ answer: PAMAnswer) -> Int32 {
     let kept = KeptSession(
-      remote: passed.remote, recordID: passed.record?.id, configurationPath: login.setup.configurationPath)
+      remote: passed.remote, recordID: passed.record?.id, user: login.user.givenBytes, line: words,
+      configurationPath: login.setup.configurationPath)
     // A conversation function or another thread of the host may have set another name while the phone was asked.
     guard host.userBytes == login.user.givenBytes else {
       kept.end(for: host)

@@ -34,6 +34,10 @@ final class KeptSession {
   /// The service session; nil if the service does not know of it.
   let remote: RemoteSession?
   let recordID: String?
+  /// PAM_USER of the approval, byte by byte; nil for a session that was bound without PAM's data.
+  private let user: [UInt8]?
+  /// The words of the line that was approved.
+  private let line: [String]
   private let configurationPath: String
   private let owner = getpid()
   private var hasEnded = false
@@ -43,9 +47,13 @@ final class KeptSession {
   /// Whether the phone has approved it.
   var isPhones: Bool { remote != nil }
 
-  init(remote: RemoteSession?, recordID: String?, configurationPath: String) {
+  init(
+    remote: RemoteSession?, recordID: String?, user: [UInt8]? = nil, line: [String] = [], configurationPath: String
+  ) {
     self.remote = remote
     self.recordID = recordID
+    self.user = user
+    self.line = line
     self.configurationPath = configurationPath
   }
 
@@ -82,6 +90,23 @@ final class KeptSession {
         forgetRecord(setup, host)
       } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
     } catch { host.log(LOG_WARNING, "session not ended at the service: \(error.explanation)") }
+  }
+
+  /// Ends the session of another user than the present one, and removes it from the handle. A later module has refused
+  /// that user, so that the host asks for the next name on the same handle, as login does. That session would keep the
+  /// next user out: it can only be bound to its own.
+  ///
+  /// Within one pass through the stack it stays, and the host's session is then refused: a module may have changed the
+  /// name of the user whom the phone has approved. Each line is called once in a pass. So the pass is a later one if
+  /// the approved line is called again.
+  ///
+  /// - Parameter line: the words of the line that is called.
+  static func endOfAnotherUser(_ host: PAMHost, line: [String]) {
+    guard let kept = host.kept(name, as: KeptSession.self), !kept.isOpen, kept.owner == getpid(), kept.line == line,
+      let approved = kept.user, host.user() != nil, let user = host.userBytes, user != approved
+    else { return }
+    kept.end(for: host)
+    host.forget(name)
   }
 
   /// Marks the record as closed, which a later helper finds.

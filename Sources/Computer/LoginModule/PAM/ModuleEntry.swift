@@ -14,6 +14,7 @@ public func iampassAuthenticate(
   let words = moduleWords(count, words)
   if ModuleArguments(reading: words).servesKeyring { return cleared(KeyringCall(host: host, words: words).run()) }
   KeptApproval.reset(host)
+  KeptSession.endOfAnotherUser(host, line: words)
   return cleared(AuthenticateCall(host: host, words: words).run())
 }
 

@@ -68,6 +68,9 @@ struct PAMHost {
     return true
   }
 
+  /// Removes the object of this name. Its clean-up is called as for one that is replaced.
+  func forget(_ name: String) { pam_set_data(handle, name, nil, nil) }
+
   func kept<Object: AnyObject>(_ name: String, as type: Object.Type) -> Object? {
     var data: UnsafeRawPointer?
     guard pam_get_data(handle, name, &data) == PAM_SUCCESS, let data else { return nil }
