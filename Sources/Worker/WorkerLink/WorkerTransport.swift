@@ -58,6 +58,10 @@ public protocol Interruption {
 public final class WorkerTransport: HTTPTransport {
   private let settings: WorkerSettings
   private var interruption: (any Interruption)?
+  /// In ms: how long exchanges still wait for their replies after an interruption, together. Setting it begins the time
+  /// again with the next interruption.
+  public var grace: Int64 = 0 { didSet { graceEnd = nil } }
+  private var graceEnd: MonotonicInstant?
   private var worker: WorkerConversation?
   private var lastID: UInt32 = 0
   /// A child that the host forks during a login must not use or cancel its parent's request.
@@ -83,7 +87,7 @@ public final class WorkerTransport: HTTPTransport {
       lastID &+= 1
       let margin = min(settings.reportMargin, deadline.milliseconds(since: now) / 4)
       try worker.post(.request(id: lastID, deadline: deadline.advanced(milliseconds: -margin), request))
-      return try worker.reply(to: lastID, deadline: deadline, interruption: interruption)
+      return try reply(of: worker, deadline)
     } catch {
       switch error.code {
       case .workerDied: stop()
@@ -91,6 +95,26 @@ public final class WorkerTransport: HTTPTransport {
       default: break
       }
       throw error
+    }
+  }
+
+  /// Whether the caller should stop waiting.
+  public var isInterrupted: Bool { interruption?.isPending() == true }
+
+  private func reply(of worker: WorkerConversation, _ deadline: MonotonicInstant) throws(TransportError) -> HTTPReply {
+    do throws(TransportError) {
+      return try worker.reply(to: lastID, deadline: deadline, interruption: interruption)
+    } catch {
+      guard error.code == .interrupted, grace > 0 else { throw error }
+    }
+    let end = min(deadline, graceEnd ?? MonotonicInstant.now().advanced(milliseconds: grace))
+    graceEnd = end
+    do throws(TransportError) {
+      return try worker.reply(to: lastID, deadline: end, interruption: nil)
+    } catch {
+      // The worker does not know of the grace, and cannot report before it is over.
+      guard error.code == .workerDied, MonotonicInstant.now() >= end else { throw error }
+      throw TransportError(.interrupted)
     }
   }
 

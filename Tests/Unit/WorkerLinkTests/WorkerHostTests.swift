@@ -41,6 +41,25 @@ extension WorkerTests {
       #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
     }
 
+    @Test func getAReplyWithinTheGraceOfAnInterruption() throws {
+      let interruption = Switch()
+      interruption.isOn = true
+      let transport = WorkerTransport(settings: services.settings(), interruption: interruption)
+      transport.grace = 20_000
+      #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
+    }
+
+    @Test func areInterruptedOnceTheGraceIsOver() throws {
+      let interruption = Switch()
+      interruption.isOn = true
+      let transport = WorkerTransport(settings: services.settings(), interruption: interruption)
+      transport.grace = 100
+      let url = services.url("good") + "/fault/silent"
+      #expect(failure { () throws(TransportError) in try get(transport, url, milliseconds: 40_000) } == .interrupted)
+      transport.ignoreInterruption()
+      #expect(try get(transport, services.url("good") + "/fault/whole").body == Array("whole".utf8))
+    }
+
     @Test func getNoReplyOfAnEarlierRequest() throws {
       let transport = services.transport()
       #expect(

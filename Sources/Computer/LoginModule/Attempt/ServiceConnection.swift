@@ -51,13 +51,25 @@ final class ServiceConnection: AuthenticationService {
   func start(
     token: Secret, _ question: ApprovalQuestion, durationSeconds: Int64, deadline: MonotonicInstant
   ) throws(ServiceError) -> StartAnswer {
+    // Nothing is sent for a user who has left.
+    if transport.isInterrupted { throw .transport(TransportError(.interrupted)) }
+    // A start that was sent is waited for although the user interrupts: only its reply names the request, which would
+    // stay open, and ring the phone for nobody.
+    transport.grace = LoginPolicy.cancelMilliseconds
+    defer { transport.grace = 0 }
     let answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    var session: RemoteSession?
     switch answer {
-    case .pending(let session): begun = session.remote.label
-    case .notVerifiable(let session), .wantsCode(let session): begun = session.label
+    case .pending(let pending): session = pending.remote
+    case .notVerifiable(let remote), .wantsCode(let remote): session = remote
     case .notStarted(let reason): saidNoPhone = reason == ReasonWord.noMobileDevice
     }
-    return answer
+    begun = session?.label ?? begun
+    guard transport.isInterrupted else { return answer }
+    if let session {
+      try? end(session, deadline: MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
+    }
+    throw .transport(TransportError(.interrupted))
   }
 
   var startMayHaveArrived: Bool { client.startMayHaveArrived }
