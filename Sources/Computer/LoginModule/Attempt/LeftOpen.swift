@@ -24,10 +24,13 @@ extension LoginAttempt {
     _ question: ApprovalQuestion, mark: String, by deadline: MonotonicInstant
   ) throws(Refusal) -> PendingSession? {
     guard let resumable, let pending = resumable.take(question, mark: mark) else { return nil }
+    // A silent service must not use up the time for an answer. The user sees nothing before the wait, and the locker
+    // takes a broker that is silent for long for one that has stopped.
+    let end = min(deadline, clock.now().advanced(milliseconds: policy.lookMilliseconds))
     let answer: ApprovalAnswer
-    do { answer = try service.approval(of: pending, waitSeconds: nil, deadline: deadline) } catch {
+    do { answer = try service.approval(of: pending, waitSeconds: nil, deadline: end) } catch {
       // The wait asks again, or leaves it once more if its time is over.
-      if error.isPassing || error.isOvertaken(left: deadline.milliseconds(since: clock.now())) { return pending }
+      if error.isPassing || error.isOvertaken(left: end.milliseconds(since: clock.now())) { return pending }
       if error == .notFound {
         resumable.forget(pending)
         return nil

@@ -27,6 +27,8 @@ public struct LoginPolicy: Sendable {
   static let leastForAnAnswer: Int64 = 3_000
   /// The longest time to cancel a request at the service, in milliseconds.
   static let cancelMilliseconds: Int64 = 1_000
+  /// The longest time for the first look at a request that was left open, in milliseconds.
+  static let greatestLook: Int64 = 2_000
 
   public var prompt: PromptMode
   public var methods: [AuthenticationMethod]
@@ -43,6 +45,10 @@ public struct LoginPolicy: Sendable {
   public var refusesLongCommands: Bool
   /// Whether a module after this one asks for a password.
   public var passwordFollows: Bool
+
+  /// The time for the first look at a request that was left open, in milliseconds. Most of the time for an answer is
+  /// left: the phone may have to be asked by a new request.
+  var lookMilliseconds: Int64 { min(Self.greatestLook, timeout * 1_000 / 4) }
 
   public init(
     prompt: PromptMode, methods: [AuthenticationMethod], timeout: Int64, sessionDuration: Int64, sendsContext: Bool,
