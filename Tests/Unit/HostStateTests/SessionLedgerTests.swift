@@ -181,6 +181,19 @@ import Testing
     #expect(try ledger.waitingRecord("login") == record.id)
   }
 
+  /// The helper has given it up before a later module's refusal is known, as when nobody types at the next prompt.
+  @Test func whatHasFailedWaitsNoMoreAlthoughItsRecordIsGone() throws {
+    let folder = try TemporaryFolder()
+    let (ledger, record) = try record(folder)
+    try waiting(folder).add(record)
+    try ledger.remove(record.id)
+    ledger.stopWaiting("fedcba9876543210fedcba9876543210")
+    #expect(try ledger.waitingRecord("login") == record.id)
+    ledger.stopWaiting(record.id)
+    #expect(try ledger.waitingRecord("login") == nil)
+    #expect(try waiting(folder).id(for: record.parent, "login") == nil)
+  }
+
   @Test func aNewerRecordWaitsInPlaceOfAnOlderOne() throws {
     let folder = try TemporaryFolder()
     let (ledger, older) = try record(folder)

@@ -142,10 +142,11 @@ public struct SessionLedger: Sendable {
     return nil
   }
 
-  /// Makes the record no longer wait for a session, because the sign-in has failed.
+  /// Makes the record no longer wait for a session, because the sign-in has failed. The helper may have removed the
+  /// record before.
   public func stopWaiting(_ id: String) {
-    guard let record = try? read(id) else { return }
-    waiting.remove(record)
+    if let record = try? read(id) { return waiting.remove(record) }
+    waiting.remove(id, of: [ProcessIdentity.current(), ProcessIdentity.parent()].compactMap(\.self))
   }
 
   /// Claims the record for the session that this process opens. A second claim throws.

@@ -61,6 +61,16 @@ struct WaitingRecords {
     }
   }
 
+  /// Removes the files that these processes have of a record which cannot be read any more.
+  func remove(_ id: String, of processes: [ProcessIdentity]) {
+    for name in (try? FolderListing.names(in: folderPath)) ?? [] {
+      guard let process = Self.process(ofFileNamed: name), processes.contains(process) else { continue }
+      let path = folderPath + "/" + name
+      let bytes = try? SecureFile.read(path, privacy: .secret, limit: Self.greatestSize)
+      if bytes?.elementsEqual(id.utf8) == true { unlink(path) }
+    }
+  }
+
   /// Removes the files of processes that have ended.
   func removeEnded() {
     for name in (try? FolderListing.names(in: folderPath)) ?? [] {
