@@ -46,6 +46,14 @@ final class TestLogind: Logind {
       seat: old.seat, scope: old.scope, isClosing: true, service: old.service)
   }
 
+  /// A desktop gives its session a type by SetType.
+  func setType(_ id: String, _ type: String) {
+    guard let old = sessions[id] else { return }
+    sessions[id] = LogindSession(
+      id: id, leader: old.leader, uid: old.uid, sessionClass: old.sessionClass, type: type, isRemote: old.isRemote,
+      seat: old.seat, scope: old.scope, isClosing: old.isClosing, service: old.service)
+  }
+
   func tell(_ event: LogindEvent) { news.append(event) }
   func events() -> [LogindEvent] { takeEvents() }
 

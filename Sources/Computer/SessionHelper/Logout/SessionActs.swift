@@ -65,7 +65,7 @@ final class SessionActs {
   func warn(_ watched: WatchedRecord, _ milliseconds: Int64) {
     guard let session = ownSession(of: watched.record) else { return }
     // What runs on after a desktop has no screen any more, and logind's session still has one.
-    let locks = setup.policy.onWalkaway == .lock && watched.watch?.canLock == true
+    let locks = setup.policy.onWalkaway == .lock && session.canLock && !watched.isRunningOn
     let does = locks ? "this screen locks" : "you are signed out"
     seat.say(
       "Your phone left: \(does) in \(milliseconds / 1_000) s unless it comes back.", inSession: session.id,

@@ -222,7 +222,26 @@ final class RecordKeeper {
     watched.nextCheck = min(watched.nextCheck ?? .max, now + Self.checkAgainTime)
   }
 
+  /// Reads again whether the session has a screen. A desktop that is begun from a console gives it one by logind's
+  /// `SetType`, long after the sign-in. If the session cannot be read, what was known before counts.
+  func readScreen(of watched: WatchedRecord) {
+    guard let binding = watched.record.binding else { return }
+    takeScreen(logind.session(binding.logindSession), watched)
+  }
+
+  private func takeScreen(_ sight: SessionSight, _ watched: WatchedRecord) {
+    guard case .there(let session) = sight, var watch = watched.watch, let binding = watched.record.binding,
+      binding.matches(session, of: watched.record.uid, leader: .mayHaveEnded)
+    else { return }
+    let before = watch
+    watch.takeScreen(
+      canLock: session.canLock && !watched.isRunningOn,
+      isGraphicalAtSeat: session.isGraphicalAtSeat && !watched.isRunningOn)
+    if watch != before { watched.watch = watch }
+  }
+
   private func startWatch(_ watched: WatchedRecord, _ sight: SessionSight, _ now: Int64) {
+    takeScreen(sight, watched)
     // Nothing is decided before it is known whether the session can lock. It is read again soon.
     guard watched.watch == nil, case .there(let session) = sight else { return }
     let record = watched.record

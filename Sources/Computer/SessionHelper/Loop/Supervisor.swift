@@ -59,7 +59,7 @@ final class Supervisor {
     if let due = keeper.due, due <= now { keeper.rescan(at: now) }
     takeOutcomes(now)
     for watched in records.takeDue(at: now) { attend(watched, now) }
-    judge.turn(now) { action, watched in acts.carryOut(action, watched, now) }
+    judge.turn(now) { action, watched in carryOut(action, watched, now) }
     acts.turn(now)
     earlier.turn(inquiries.service, log, now)
     users.turn(inquiries.service, now)
@@ -244,9 +244,15 @@ final class Supervisor {
       }
       // An outage does not settle an end that was left alone.
       if cause != .unreachable { watched.watch?.takeUpAgain() }
-      acts.carryOut(action, watched, now)
+      carryOut(action, watched, now)
     }
     records.writeNote(watched)
+  }
+
+  /// Does what was decided, by the screen that the session has now.
+  private func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
+    keeper.readScreen(of: watched)
+    acts.carryOut(watched.watch?.decidedAgain(action) ?? action, watched, now)
   }
 
   // MARK: Sign-ins without the service

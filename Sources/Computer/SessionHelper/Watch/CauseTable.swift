@@ -4,8 +4,8 @@ import HostState
 struct CauseTable: Sendable, Equatable {
   let policy: WatchPolicy
   /// Whether the logind session has a screen to lock, and a person may sit in front of it.
-  let canLock: Bool
-  let isGraphicalAtSeat: Bool
+  var canLock: Bool
+  var isGraphicalAtSeat: Bool
   /// Whether a session that cannot lock is logged out when its time is over.
   let endsAtExpiry: Bool
 

@@ -11,7 +11,7 @@ public struct SessionWatch: Sendable, Equatable {
   /// How long before its end a session is warned. Sessions shorter than twice this time are not warned.
   static let warningTime: Int64 = 600_000
 
-  private let table: CauseTable
+  private var table: CauseTable
   /// When the requested time runs out.
   public let expiry: Int64
   private var warningAt: Int64
@@ -92,6 +92,20 @@ public struct SessionWatch: Sendable, Equatable {
 
   /// Whether there is a screen to lock.
   var canLock: Bool { table.canLock }
+
+  /// Takes whether there is a screen now: logind's session may get one, or lose it, while it is watched.
+  mutating func takeScreen(canLock: Bool, isGraphicalAtSeat: Bool) {
+    table.canLock = canLock
+    table.isGraphicalAtSeat = isGraphicalAtSeat
+  }
+
+  /// The action for the cause of an action that was decided before the screen was read again.
+  mutating func decidedAgain(_ action: WatchAction) -> WatchAction {
+    guard let cause = action.cause else { return action }
+    let renewed = table.action(for: cause)
+    if handled == cause { isDone = renewed == .leaveOpen(cause) }
+    return renewed
+  }
 
   /// Whether the service's last answer was that the session ended or is not known.
   public var isDoubted: Bool { isPutBack || forgotten.since != nil || status.map { !$0.isLive } ?? false }

@@ -11,4 +11,12 @@ public enum WatchAction: Sendable, Equatable {
   case askMark
   /// Does nothing but write the cause to the log.
   case leaveOpen(Cause)
+
+  /// The cause that ``CauseTable`` has an action for; nil if the action is of another kind.
+  var cause: Cause? {
+    switch self {
+    case .logout(let cause), .lock(let cause), .leaveOpen(let cause): cause
+    case .nothing, .warn, .warnOfExpiry, .askMark: nil
+    }
+  }
 }
