@@ -19,8 +19,13 @@ public struct LeavingSession: Sendable, Equatable {
   public let service: String
   public let remoteHost: String?
   public let binding: SessionRecord.Binding
+  /// Whether a record watches the session. Without one, only this note tells the next helper of the logout.
+  public let hasRecord: Bool
   /// When logind was called to end the session, in milliseconds after boot; 0 if it was not.
   public var terminatedAt: Int64 = 0
+  /// Whether its processes got a signal, or logind has taken the call: nothing calls the logout off any more. It stays
+  /// false if the session has a record.
+  public var isEnding = false
 
   public init(_ record: SessionRecord, _ binding: SessionRecord.Binding) {
     id = record.id
@@ -30,6 +35,7 @@ public struct LeavingSession: Sendable, Equatable {
     service = record.service
     remoteHost = record.remoteHost
     self.binding = binding
+    hasRecord = true
   }
 
   /// A session that was not opened by a phone.
@@ -45,6 +51,7 @@ public struct LeavingSession: Sendable, Equatable {
     self.service = service
     remoteHost = nil
     self.binding = binding
+    hasRecord = false
   }
 
   func encoded() -> [UInt8] {
@@ -53,7 +60,7 @@ public struct LeavingSession: Sendable, Equatable {
       "user": .string(user.text), "uid": .integer(Int64(uid)),
       "service": .string(service), "remote_host": remoteHost.map { .string($0) },
       "logind_session": .string(binding.logindSession), "leader": SessionRecord.json(binding.leader),
-      "terminated_at": .integer(terminatedAt),
+      "terminated_at": .integer(terminatedAt), "has_record": .bool(hasRecord), "is_ending": .bool(isEnding),
     ]).encoded()
   }
 
@@ -73,6 +80,9 @@ public struct LeavingSession: Sendable, Equatable {
     remoteHost = json["remote_host"]?.string
     binding = SessionRecord.Binding(logindSession: session, leader: leader)
     self.terminatedAt = terminatedAt
+    // Notes of earlier versions do not say it.
+    hasRecord = json["has_record"]?.bool ?? true
+    isEnding = json["is_ending"]?.bool ?? false
   }
 }
 

@@ -209,7 +209,7 @@ public final class BluetoothSupervisor {
 
   // MARK: What others read
 
-  /// A lock that is under way is not written as done: if this helper ends before, the next one counts again.
+  /// A lock or logout that is under way is not written as done: if this helper ends before, the next one counts again.
   private func writeStates(_ now: Int64) {
     for user in users { user.datePhase(now) }
     let current = users.map { user in

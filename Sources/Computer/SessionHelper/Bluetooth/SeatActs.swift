@@ -48,9 +48,10 @@ final class SeatActs {
   /// When the next step is due.
   var due: Int64? { (begun.map(\.due) + locking.map(\.lock.due) + [logouts.due].compactMap { $0 }).min() }
 
-  /// Whether an action for this user is still under way.
+  /// Whether an action for this user is still under way. A logout is, until it cannot be called off any more: from then
+  /// on its note tells the next helper.
   func isBusy(_ user: UnixUsername) -> Bool {
-    begun.contains { $0.user == user } || locking.contains { $0.user == user }
+    begun.contains { $0.user == user } || locking.contains { $0.user == user } || logouts.hasWaiting(user)
   }
 
   /// Acts on all sessions of the user at a seat.

@@ -138,6 +138,9 @@ struct SessionLogout {
     if !wasAsked { session.terminatedAt = now }
   }
 
+  /// The session's processes got a signal, or logind has taken the call.
+  mutating func endsForSure() { session.isEnding = true }
+
   /// Takes the result of the last step.
   ///
   /// - Returns: the line for the log; nil if there is none.
@@ -201,7 +204,11 @@ struct SessionLogout {
 
   private mutating func resume(_ facts: LogoutFacts, _ now: Int64) -> LogoutRemark? {
     switch facts.sight {
-    // The session was not ended yet. Its record is there, so the service is asked about it again.
+    case .there where facts.isOurs && session.isEnding:
+      phase = .emptying(kills: 0)
+      return LogoutRemark(LOG_NOTICE, "goes on with a logout from before a restart: \(logText)")
+    // The session was not ended yet. Its record is there, so the service is asked about it again. Without a record, the
+    // user's phone is looked for again.
     case .there where facts.isOurs: phase = .forgetting
     // The leader has ended, and other processes of the session are left.
     case .there(let found) where binding.matches(found, of: session.uid, leader: .mayHaveEnded):
@@ -210,7 +217,7 @@ struct SessionLogout {
     // Its id is another session's now.
     case .there, .gone: stopManager()
     case .unclear(let error):
-      guard attempts < Self.mostAttemptsAtManager else {
+      guard session.isEnding || attempts < Self.mostAttemptsAtManager else {
         phase = .forgetting
         return nil
       }

@@ -87,6 +87,11 @@ final class SessionLogouts {
     return stopped
   }
 
+  /// Whether a logout of the user's can still be called off.
+  func hasWaiting(_ user: UnixUsername) -> Bool {
+    logouts.contains { $0.session.user == user && !$0.hasTerminated }
+  }
+
   /// logind has removed a session.
   func sessionRemoved(_ logindSession: String, _ now: Int64) {
     for index in logouts.indices where logouts[index].isOf(logindSession) { logouts[index].sessionRemoved(now) }
@@ -126,15 +131,18 @@ final class SessionLogouts {
         logout.willTerminate(at: now)
         keep(logout.session)
         try logind.endUnit(SessionScope.unit(of: id))
+        noteEnd(&logout)
       case .terminate:
         logout.willTerminate(at: now)
         keep(logout.session)
         try logind.terminateSession(id)
+        noteEnd(&logout)
       case .killIfLed:
         guard isLed(logout) else { return .notLed }
         logout.willTerminate(at: now)
         keep(logout.session)
         try logind.killUnit(SessionScope.unit(of: id))
+        noteEnd(&logout)
       case .findProcesses: return .processes(areThere: seat.hasProcesses(inSession: id, of: session.uid))
       case .killRest: try logind.killUnit(SessionScope.unit(of: id))
       case .stopManager: return .stopped(try UserManager.stopIfSignedOut(session.uid, logind))
@@ -181,6 +189,13 @@ final class SessionLogouts {
     do throws(LedgerError) { try kept.write(session) } catch {
       log.write(LOG_WARNING, "logout not noted: \(session.logName): \(error.explanation)")
     }
+  }
+
+  /// Notes that the session ends for sure. If it has a record, the next helper goes by that.
+  private func noteEnd(_ logout: inout SessionLogout) {
+    guard !logout.session.hasRecord else { return }
+    logout.endsForSure()
+    keep(logout.session)
   }
 
   /// If the note stays, the next helper finds that its logout is over.
