@@ -74,9 +74,95 @@ import Testing
     _ = try await room.approved(by: phone, host: "web-4")
     #expect(try await storage.signInCounts(since: 0) == [.init(day: day, result: .approved, count: 3)])
   }
+
+  // MARK: An upgrade beside a server at work
+
+  /// The counting of what was before may take long: it has not been committed yet.
+  @Test func aSignInDoesNotWaitForTheCountOfThoseBefore() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let phone = try await room.phone()
+    _ = try await room.approved(by: phone, host: "web-1")
+    let day = room.clock.now.day
+    try await room.forgetCounts()
+    let connection = try room.connection()
+    // The sign-in may take longer beside other tests than a transaction may wait.
+    try connection.run([PostgreSQLCall("SET idle_in_transaction_session_timeout = 0")])
+    let parts = PostgreSQLMigration.signInCounts.parts
+    try #require(parts.count == 2)
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    try connection.run(script: parts[0].sql)
+    try connection.commit()
+    _ = try await room.approved(by: phone, host: "web-2")
+    room.clock.advance(seconds: Self.day)
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    try connection.run(script: parts[1].sql)
+    do { _ = try await room.approved(by: phone, host: "web-3") } catch {
+      connection.rollBack()
+      throw error
+    }
+    try connection.commit()
+    let counts: [SignInCount] = [
+      .init(day: day, result: .approved, count: 2), .init(day: day + 1, result: .approved, count: 1),
+    ]
+    #expect(try await room.storage.signInCounts(since: 0) == counts)
+  }
+
+  @Test func anUpgradeThatWasInterruptedCountsEachSignInOnce() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let phone = try await room.phone()
+    _ = try await room.approved(by: phone, host: "web-1")
+    let day = room.clock.now.day
+    try await room.forgetCounts()
+    let connection = try room.connection()
+    let first = try #require(PostgreSQLMigration.signInCounts.parts.first)
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    try connection.run(script: first.sql)
+    try connection.commit(after: [
+      PostgreSQLCall("INSERT INTO schema_migration (name, least) VALUES ($1, 1)", .text(first.name))
+    ])
+    _ = try await room.approved(by: phone, host: "web-2")
+    let storage = try room.opened()
+    #expect(try await storage.signInCounts(since: 0) == [.init(day: day, result: .approved, count: 2)])
+    let left = try connection.run([
+      PostgreSQLCall("SELECT count(*) FROM schema_migration WHERE name = $1", .text(first.name)),
+      PostgreSQLCall("SELECT count(*) FROM pg_class WHERE oid = to_regclass('uncounted_sign_ins')"),
+    ])
+    let counts = try left.map { try $0.first?.integer(0) }
+    #expect(counts == [0, 0])
+  }
+
+  /// The parts have a text of their own.
+  @Test func anUpgradedDatabaseCountsAsANewOneDoes() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try room.connection()
+    let form = [
+      PostgreSQLCall(
+        """
+        SELECT pg_get_functiondef('count_sign_in'::regproc) || pg_get_triggerdef(oid) FROM pg_trigger
+        WHERE tgname = 'sign_ins_counted' AND tgrelid = 'audit'::regclass
+        """),
+      PostgreSQLCall(
+        """
+        SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod) || ' ' || attnotnull, ', ' ORDER BY attnum)
+          || (SELECT string_agg(pg_get_constraintdef(oid), ', ' ORDER BY conname) FROM pg_constraint
+            WHERE conrelid = 'sign_in_count'::regclass)
+        FROM pg_attribute WHERE attrelid = 'sign_in_count'::regclass AND attnum > 0
+        """),
+    ]
+    let new = try connection.run(form).map { try $0.first?.text(0) }
+    try await room.forgetCounts()
+    _ = try room.opened()
+    let upgraded = try connection.run(form).map { try $0.first?.text(0) }
+    #expect(!new.contains(nil))
+    #expect(upgraded == new)
+  }
 }
 
 extension StorageFixture {
+  fileprivate func connection() throws -> PostgreSQLConnection {
+    try PostgreSQLConnection(to: PostgreSQLAddress(validating: StorageEngine.url(of: folder)))
+  }
+
   /// The database has the wall clock so far ahead of service time.
   fileprivate func setWallClockAhead(milliseconds: Int64) async throws {
     if let storage = storage as? SQLiteStorage {

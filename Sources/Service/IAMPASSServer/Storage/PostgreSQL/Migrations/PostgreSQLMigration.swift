@@ -12,6 +12,13 @@ struct PostgreSQLMigration: Sendable {
   /// The least number of migrations that a program must know to use the database after this one.
   let least: Int64
   let sql: StaticString
+  /// What runs in place of `sql` in a database that has tables: the same changes, each part in a transaction of its own.
+  /// So no lock is held for as long as a large table is read. The last part has the migration's name, and removes the
+  /// notes of the parts before it. Empty: `sql` runs in every database.
+  var parts: [PostgreSQLMigration] = []
+
+  /// What runs next in a database that has tables, and these names in `schema_migration`.
+  func next(after names: Set<String>) -> PostgreSQLMigration { parts.first { !names.contains($0.name) } ?? self }
 }
 
 /// The PostgreSQL database's form. A released migration never changes: a new migration is added.
@@ -40,8 +47,8 @@ enum PostgreSQLSchema {
 
   /// Migrates the database, once for all servers that start at the same time.
   ///
-  /// A new database gets all its tables in one transaction. An older one gets each migration in its own transaction. If
-  /// tables are in use, requests wait behind the migration for at most 200 ms, and it is tried again.
+  /// A new database gets all its tables in one transaction. An older one gets each migration, or each part of one, in its
+  /// own transaction. If tables are in use, requests wait behind the migration for at most 200 ms, and it is tried again.
   ///
   /// - Returns: the names of the migrations that were missing, in their order.
   /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
@@ -88,7 +95,7 @@ enum PostgreSQLSchema {
     }
   }
 
-  /// Does the next migration, or all of them if the database is new.
+  /// Does the next migration, or its next part. If the database is new, does all migrations.
   private static func step(_ connection: PostgreSQLConnection) throws {
     do {
       _ = try connection.ask([
@@ -98,9 +105,10 @@ enum PostgreSQLSchema {
           "SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock)),
         PostgreSQLCall("CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, least bigint NOT NULL)"),
       ])
-      let known = try names(in: connection)
-      let missing = migrations.filter { !known.contains($0.name) }
-      for migration in known.isEmpty ? missing : Array(missing.prefix(1)) {
+      let notes = try notes(in: connection)
+      let missing = migrations.filter { !notes.contains($0.name) }
+      let isNew = missing.count == migrations.count
+      for migration in isNew ? missing : missing.prefix(1).map({ $0.next(after: notes) }) {
         try connection.run(script: migration.sql)
         _ = try connection.ask([
           PostgreSQLCall(
@@ -120,8 +128,13 @@ enum PostgreSQLSchema {
     }
   }
 
-  /// The migrations of this program that the database has. Another program may have a table of that name.
+  /// The migrations of this program that the database has.
   private static func names(in connection: PostgreSQLConnection) throws -> Set<String> {
+    try notes(in: connection).intersection(migrations.map(\.name))
+  }
+
+  /// All names in `schema_migration`. Another program may have a table of that name.
+  private static func notes(in connection: PostgreSQLConnection) throws -> Set<String> {
     let columns = PostgreSQLCall(
       """
       SELECT count(*) FROM pg_attribute
@@ -135,7 +148,7 @@ enum PostgreSQLSchema {
       guard least <= migrations.count else { throw StorageError(.databaseTooNew, detail: name) }
       names.insert(name)
     }
-    return names.intersection(migrations.map(\.name))
+    return names
   }
 }
 
