@@ -1,6 +1,5 @@
 import DeviceProtocol
 import IAMPASSProtocol
-import Synchronization
 import Testing
 
 @testable import IAMPASSServer
@@ -116,47 +115,12 @@ import Testing
 
   // MARK: Strangers
 
-  /// While it is shut, reads of clients wait here. Counts them.
-  private final class Gate: Sendable {
-    private struct State {
-      var isShut = false
-      var looks = 0
-      var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    var looks: Int { state.withLock(\.looks) }
-    func shut() { state.withLock { $0.isShut = true } }
-
-    func pass(_ name: String) async {
-      guard name == "signInClients(_:)" else { return }
-      await withCheckedContinuation { continuation in
-        let isShut = state.withLock { state in
-          state.looks += 1
-          if state.isShut { state.waiters.append(continuation) }
-          return state.isShut
-        }
-        if !isShut { continuation.resume() }
-      }
-    }
-
-    func open() {
-      let waiters = state.withLock { state in
-        state.isShut = false
-        defer { state.waiters = [] }
-        return state.waiters
-      }
-      for waiter in waiters { waiter.resume() }
-    }
-  }
-
   private static let strangers = 2_000
 
   /// Who sign under one id that nobody has, or under as many.
   @Test(.timeLimit(.wholeRun), arguments: [true, false])
   func strangersByTheThousandShareTwoLooks(_ haveOneID: Bool) async throws {
-    let gate = Gate()
+    let gate = StorageGate(["signInClients(_:)"], isShut: false)
     let fixture = try await Fixture { LosingStorage($0, losing: -1, .before) { await gate.pass($0) } }
     let requests = try (0..<Self.strangers).map { number in
       let random = try #require(Digest.randomIdentifier())

@@ -1,55 +1,20 @@
 import IAMPASSProtocol
-import Synchronization
 import Testing
 
 @testable import IAMPASSServer
 
 /// A changed list wakes all computers of its application at once: those that ask the same share what is read.
 @Suite struct SharedUserListTests {
-  /// While it is shut, reads of lists wait here. Counts them.
-  private final class Gate: Sendable {
-    private struct State {
-      var isShut = true
-      var looks = 0
-      var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    private let state = Mutex(State())
-
-    var looks: Int { state.withLock(\.looks) }
-
-    func pass(_ name: String) async {
-      guard ["userListPage(_:)", "seeSigning(_:)"].contains(name) else { return }
-      await withCheckedContinuation { continuation in
-        let isShut = state.withLock { state in
-          state.looks += 1
-          if state.isShut { state.waiters.append(continuation) }
-          return state.isShut
-        }
-        if !isShut { continuation.resume() }
-      }
-    }
-
-    func open() {
-      let waiters = state.withLock { state in
-        state.isShut = false
-        defer { state.waiters = [] }
-        return state.waiters
-      }
-      for waiter in waiters { waiter.resume() }
-    }
-  }
-
   private static let count = 60
 
-  private let gate: Gate
+  private let gate: StorageGate
   private let fixture: Fixture
 
   private var storage: any ServiceStorage { fixture.service.core.storage }
   private var lists: SharedUserLists { fixture.service.core.userLists }
 
   init() async throws {
-    let gate = Gate()
+    let gate = StorageGate(["userListPage(_:)", "seeSigning(_:)"], isShut: true)
     self.gate = gate
     fixture = try await Fixture { LosingStorage($0, losing: -1, .before) { await gate.pass($0) } }
     for (name, groups) in [("alice", ["lab"]), ("bob", [])] {
