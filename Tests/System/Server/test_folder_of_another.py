@@ -10,13 +10,18 @@ from Support.Service.world import program, read
 from test_backup_by_root import OWNER, leave_journal
 
 
-class ServedByRoot(unittest.TestCase):
+class Case(unittest.TestCase):
     def setUp(self):
         self.world = ServerWorld()
         self.addCleanup(self.world.close)
         self.world.serve_alone()
         self.world.server.stop()
         os.chmod(self.world.folder, 0o711)
+
+
+class ServedByRoot(Case):
+    def setUp(self):
+        super().setUp()
         self.give_away()
 
     def give_away(self):
@@ -60,14 +65,7 @@ class ServedByRoot(unittest.TestCase):
         self.assertEqual(read(world.path("precious")), "auth required pam_unix.so\n")
 
 
-class Paths(unittest.TestCase):
-    def setUp(self):
-        self.world = ServerWorld()
-        self.addCleanup(self.world.close)
-        self.world.serve_alone()
-        self.world.server.stop()
-        os.chmod(self.world.folder, 0o711)
-
+class Paths(Case):
     def refused(self, data, said):
         """By each kind of command."""
         world = self.world

@@ -28,6 +28,7 @@ struct BackupCommand: AsyncParsableCommand {
       if let owner = ActingUser.other(ownerOf: folder) {
         return try OwnersCopy.write(folder, to: file, keptFrom: owner)
       }
+      // Nobody changes here: the folder is this user's, and its path is looked at.
       try ActingUser.become(ownerOf: folder)
       let storage = try SQLiteStorage(existing: folder)
       try await storage.backUp(to: file)
