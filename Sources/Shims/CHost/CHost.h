@@ -265,6 +265,11 @@ static inline int iampass_limit(int resource, unsigned long value) {
   limit.rlim_cur = limit.rlim_max = value;
   return setrlimit(resource, &limit);
 }
+/// Whether a hard limit is at least `value`. One that cannot be read is not.
+static inline int iampass_limit_reaches(int resource, unsigned long value) {
+  struct rlimit limit;
+  return getrlimit(resource, &limit) == 0 && limit.rlim_max >= value;
+}
 /// Takes a signal that is pending and blocked, and its sender; 0 without one.
 static inline int iampass_take_signal(int signal, siginfo_t *info) {
   sigset_t only;

@@ -20,6 +20,16 @@ enum Confinement {
   private static let memory: UInt = 512 * 1024 * 1024
   private static let openFiles: UInt = 256
 
+  /// Whether this process's starter had lower limits than this process sets itself. It may then lack memory or
+  /// descriptors at any time. RLIMIT_DATA, which is not set here, counts memory too.
+  static var hasLowLimits: Bool {
+    let own: [(resource: Int32, value: UInt)] = [
+      (Int32(RLIMIT_AS.rawValue), memory), (Int32(RLIMIT_DATA.rawValue), memory),
+      (Int32(RLIMIT_NOFILE.rawValue), openFiles),
+    ]
+    return own.contains { iampass_limit_reaches($0.resource, $0.value) == 0 }
+  }
+
   /// The user of a worker for one login. The parent writes "-" if it is not root, and otherwise a user's name.
   static func enter(user: String) throws(Failure) {
     let parent = iampass_peer(givenSocket).pid

@@ -8,7 +8,10 @@ extension Transfer {
   ///
   /// - Parameter streams: the number of requests that an HTTP/2 connection carries at once.
   func reply(_ result: CURLcode, streams: Int) throws(TransportError) -> HTTPReply {
-    guard result == CURLE_OK else { throw TransportError(code(of: result), detail: handle.detail) }
+    guard result == CURLE_OK else {
+      let error = TransportError(code(of: result), detail: handle.detail)
+      throw Confinement.hasLowLimits ? error.underLowLimits : error
+    }
     let status = iampass_curl_info(handle.easy, CURLINFO_RESPONSE_CODE)
     guard (200...999).contains(status) else { throw TransportError(.notHTTP, detail: "status \(status)") }
     let headers = replyHeaders()

@@ -188,6 +188,25 @@ class Addresses(Case):
         return service
 
 
+class LowLimits(Case):
+    """FAULT H88: a caller who leaves the worker less memory, or fewer descriptors, than the worker's own limits."""
+
+    OPENS = "auth [default=die ignore=ignore] MODULE\nauth required pam_permit.so\n"
+
+    def test_a_name_that_is_not_found_opens_only_under_the_workers_own_limits(self):
+        self.serve()
+        world.configure(server="https://nowhere.example")
+        world.write("nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\n", 0o644)
+        files = {"/etc/nsswitch.conf": world.path("nsswitch.conf")}
+        world.pam("sudo", USUAL + " fail=open", self.OPENS)
+        self.addCleanup(world.pam, "sudo", USUAL)
+        self.play(SUCCESS, files=files)
+        for limits in ({"NOFILE": 255}, {"AS": 511 << 20}, {"DATA": 511 << 20}):
+            with self.subTest(limits=limits):
+                self.play(
+                    AUTHINFO_UNAVAIL, told="the network worker of this computer does not work", limits=limits, files=files)
+
+
 class RetryAfter(Case):
     TOLD = ("1", "0", "3600", "-1", "Fri, 31 Dec 2100 23:59:59 GMT", "garbage", "9" * 40, "")
 

@@ -3,6 +3,9 @@ import Testing
 import WorkerLink
 
 struct ConnectErrorsTests {
+  /// What libcurl also reports if memory or a descriptor is missing.
+  private static let lacking: [TransportError.Code] = [.nameNotFound, .connectionRefused, .tlsRefused]
+
   @Test func theLastAddressesErrorCounts() {
     #expect(TransportError(connectErrors: [ECONNREFUSED, ETIMEDOUT]).code == .connectTimedOut)
     #expect(TransportError(connectErrors: [ETIMEDOUT, ECONNREFUSED]).code == .connectionRefused)
@@ -24,5 +27,21 @@ struct ConnectErrorsTests {
 
   @Test func withoutAnyAddressNothingIsKnown() {
     #expect(TransportError(connectErrors: []).code == .workerFailed)
+  }
+
+  /// A caller of su sets its limits, and must not make an outage of that.
+  @Test func aLackOfMemoryUnderLowLimitsDoesNotCountAsAnOutage() {
+    for code in Self.lacking {
+      let error = TransportError(code, detail: "Could not resolve host: iam.example").underLowLimits
+      #expect(error.code == .workerFailed)
+      #expect(error.detail == "under low limits: Could not resolve host: iam.example")
+    }
+  }
+
+  @Test func everyOtherErrorIsTheSameUnderLowLimits() {
+    for code in TransportError.Code.allCases where !Self.lacking.contains(code) {
+      let error = TransportError(code, detail: "Timeout was reached")
+      #expect(error.underLowLimits == error)
+    }
   }
 }
