@@ -1,12 +1,14 @@
 """FAULT H85: the user interrupts while a request starts, so that its name is not known yet."""
 
+import glob
 import os
 import signal
 import unittest
 
-from Support.HostileService.hostile_case import TIMEOUT, Case, hostile_world, session
-from Support.HostileService.hostile_replies import silent
-from Support.Service.world import ABORT, MAXTRIES, read
+from Support.HostileService.hostile_case import DONE, START, TIMEOUT, Case, hostile_world, session
+from Support.HostileService.hostile_replies import reply, silent
+from Support.Service.ends import given_up
+from Support.Service.world import ABORT, MAXTRIES, SUCCESS, read
 
 CANCELLED = ["IAMPASS: cancelled"]
 
@@ -16,6 +18,11 @@ def setUpModule():
 
 
 class InterruptedStart(Case):
+    def setUp(self):
+        self.notes = self.world.path("run", "requests", "*", "*")
+        for path in glob.glob(self.notes):
+            os.unlink(path)
+
     def serve_interrupted(self, answer):
         """A service that gets the start before Ctrl-C, and answers it afterwards; and the scene for it."""
         pid = self.world.path("pid")
@@ -38,6 +45,20 @@ class InterruptedStart(Case):
                 self.assertEqual(result["texts"], CANCELLED)
                 self.assertEqual(self.asked(service, "/s"), [])
                 self.assert_told(service, result)
+
+    def test_one_that_cannot_be_taken_back_is_left_to_the_next_sign_in(self):
+        self.world.pam("sudo", f"prompt=push timeout={TIMEOUT}s")
+        service, scene = self.serve_interrupted(session())
+        service.behaviour["/l"] = reply(503, b"{}")
+        result = self.play(ABORT, **scene)
+        left = glob.glob(self.notes)
+        if not given_up(result):
+            self.assertEqual(len(left), 1)
+        service.behaviour.update({START: session(), "/l": DONE})
+        log = "\n".join(self.play(SUCCESS)["log"])
+        if left:
+            self.assertRegex(log, "withdrew user=daemon session=[0-9a-f]{32}: ")
+        self.assertEqual(glob.glob(self.notes), [])
 
     def test_a_start_that_is_not_answered_ends_as_interrupted(self):
         service, scene = self.serve_interrupted(silent)

@@ -14,6 +14,7 @@ import time
 import unittest
 
 from sign_in_case import SignInCase, world_with_codes
+from Support.Service.ends import given_up
 from Support.Service.world import AUTH_ERR, ABORT, MAXTRIES, PAM_CALL, PATIENCE, PYTHON, SUCCESS, program, run
 
 #: What is said of a request that holds another one back.
@@ -147,14 +148,17 @@ class LeftAlone(Case):
 
     def test_every_other_ending_leaves_no_note(self):
         world.pam("sudo", "prompt=push timeout=5s")
-        for code, answer, scene in (
-            (MAXTRIES, "deny", {}), (AUTH_ERR, "ignore", {}), (ABORT, "ignore", {"interrupt_after": 1, "handle_interrupts": True}),
+        for code, answer, waited, scene in (
+            (MAXTRIES, "deny", 0, {}), (AUTH_ERR, "ignore", 5, {}),
+            (ABORT, "ignore", 1, {"interrupt_after": 1, "handle_interrupts": True}),
         ):  # fmt: skip
             with self.subTest(code=code):
                 phone = self.phone(answer)
-                self.assertEqual(world.play(**scene)["codes"], [code])
+                result = world.play(**scene)
+                self.assertEqual(result["codes"], [code])
                 phone.stop()
-                self.assertEqual(self.notes(), [])
+                # A cancellation that a busy machine gave up is left to the next sign-in.
+                self.assertLessEqual(len(self.notes()), given_up(result, waited))
 
     def test_a_run_folder_that_takes_no_note_does_not_refuse(self):
         os.makedirs(world.path("run"), 0o700, exist_ok=True)

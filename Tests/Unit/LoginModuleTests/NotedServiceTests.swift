@@ -128,13 +128,41 @@ final class NotedServiceTests {
     #expect(transport.isFinished)
   }
 
-  @Test(arguments: [Step.logout, .failure(.connectionLost), .failure(.interrupted)])
+  @Test(arguments: [Step.logout, .refusedLogout(401)])
   func whatItsOwnSignInHasEndedIsForgotten(_ reply: Step) throws {
     let first = try service([started, reply])
     let session = try start(first)
     try? first.end(session.remote, deadline: deadline)
     _ = try start(try service([started]))
     #expect(transport.isFinished)
+    withExtendedLifetime(first) {}
+  }
+
+  @Test(arguments: [Step.failure(.connectionLost), .failure(.workerDied), .refusedLogout(503)])
+  func whatItsOwnSignInCouldNotEndIsLeftToTheNextOne(_ reply: Step) throws {
+    do {
+      let first = try service([started, reply])
+      let session = try start(first)
+      try? first.end(session.remote, deadline: deadline)
+      #expect(try left() == 0, "its own sign-in still has it")
+      withExtendedLifetime(first) {}
+    }
+    _ = try start(try service([.logout, started]))
+    #expect(transport.isFinished)
+    #expect(told.count == 1)
+  }
+
+  /// As one that wants a code, or whose record cannot be kept: it has no note, or none any more.
+  @Test func whatHasNoNoteIsLeftToTheNextSignInToo() throws {
+    let session = try RemoteSession(
+      statusURL: "/s/1", logoutURL: "/l/1", token: Secret("t"), secret: Secret("yNGfB51YbmwxAscRuzOl8G5U"), name: nil,
+      settings: settings)
+    let first = try service([.failure(.connectTimedOut)])
+    try? first.end(session, deadline: deadline)
+    #expect(try left() == 1)
+    _ = try start(try service([.logout, started]))
+    #expect(transport.isFinished)
+    withExtendedLifetime(first) {}
   }
 
   @Test func anApprovalWhoseNoteStaysSignsNobodyIn() throws {

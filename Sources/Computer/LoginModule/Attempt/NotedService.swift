@@ -5,7 +5,8 @@ import IAMPASSProtocol
 
 /// The service, with a note of each request while a phone is asked.
 ///
-/// Before a new request it withdraws requests of the user's killed sign-ins, which would block the new one.
+/// Before a new request it withdraws those that the user's earlier sign-ins have left open, which would block the new
+/// one: sign-ins that were killed, or that could not withdraw their own.
 final class NotedService: AuthenticationService {
   let service: any AuthenticationService
   let notes: RequestNotes
@@ -69,10 +70,19 @@ final class NotedService: AuthenticationService {
 
   func reach(deadline: MonotonicInstant) throws(ServiceError) { try service.reach(deadline: deadline) }
 
+  /// A request that may still be open afterwards is left to the user's next sign-in.
   func end(_ session: RemoteSession, deadline: MonotonicInstant) throws(ServiceError) {
-    // This is done even if that fails: no other sign-in should end the request.
-    defer { try? forget(session) }
-    try service.end(session, deadline: deadline)
+    do throws(ServiceError) { try service.end(session, deadline: deadline) } catch {
+      if error.mayHaveLeftOpen { leave(session) } else { try? forget(session) }
+      throw error
+    }
+    try? forget(session)
+  }
+
+  /// Leaves a note of the request. The next sign-in takes it once this object is gone, or at once if there was no note.
+  private func leave(_ session: RemoteSession) {
+    guard asked[session.statusURL] == nil else { return }
+    _ = try? notes.note(session, end: unixTime() + seconds)
   }
 
   private func forget(_ session: RemoteSession) throws(FileError) {
@@ -90,10 +100,18 @@ final class NotedService: AuthenticationService {
         tell(note.request.publicName)
       } catch {
         if case .transport = error { return }
-        if error.isPassing { continue }
+        if error.mayHaveLeftOpen { continue }
         // The request is over at the service.
       }
       try? note.remove()
     }
+  }
+}
+
+extension ServiceError {
+  /// Whether a request may still be open at the service that was to be ended, and by this error was not.
+  var mayHaveLeftOpen: Bool {
+    if case .transport = self { return true }
+    return isPassing
   }
 }

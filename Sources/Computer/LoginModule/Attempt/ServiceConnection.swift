@@ -35,6 +35,8 @@ final class ServiceConnection: AuthenticationService {
   private(set) var begun: String?
   /// Whether the service said that the user has no phone.
   private(set) var saidNoPhone = false
+  /// Is called with a request that started as the user interrupted, and that could not be withdrawn.
+  var leaves: (RemoteSession) -> Void = { _ in }
 
   init(client: AuthenticationClient, transport: WorkerTransport) {
     self.client = client
@@ -66,10 +68,15 @@ final class ServiceConnection: AuthenticationService {
     }
     begun = session?.label ?? begun
     guard transport.isInterrupted else { return answer }
-    if let session {
-      try? end(session, deadline: MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
-    }
+    if let session { withdrawOrLeave(session) }
     throw .transport(TransportError(.interrupted))
+  }
+
+  private func withdrawOrLeave(_ session: RemoteSession) {
+    let deadline = MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
+    do throws(ServiceError) { try end(session, deadline: deadline) } catch {
+      if error.mayHaveLeftOpen { leaves(session) }
+    }
   }
 
   var startMayHaveArrived: Bool { client.startMayHaveArrived }
@@ -80,7 +87,7 @@ final class ServiceConnection: AuthenticationService {
     try client.approval(of: session, waitSeconds: waitSeconds, deadline: deadline)
   }
 
-  /// Ends the request of another sign-in that was killed. An interruption ends this call too.
+  /// Ends the request that another sign-in has left open. An interruption ends this call too.
   func withdraw(_ session: RemoteSession, by deadline: MonotonicInstant) throws(ServiceError) {
     try client.end(session, deadline: deadline)
   }

@@ -45,17 +45,21 @@ struct LoginComposition {
     return (outcome, connection.begun)
   }
 
-  /// The service, with notes of its requests. If this sign-in is killed, the user's next one finds them.
+  /// The service, with notes of its requests. If this sign-in is killed, or cannot withdraw its request, the user's next
+  /// one finds them.
   private func noted(
     _ connection: ServiceConnection, _ name: UnixUsername, _ signals: SignalWatch
   ) throws(Misconfiguration) -> NotedService {
-    NotedService(
-      service: connection, notes: RequestNotes(run: setup.run, user: name), settings: try setup.serviceSettings(),
-      clock: HostClock(signals: signals), unixTime: { Int64(time(nil)) },
-      seconds: policy.timeout + policy.sessionDuration,
+    let notes = RequestNotes(run: setup.run, user: name)
+    let seconds = policy.timeout + policy.sessionDuration
+    connection.leaves = { session in _ = try? notes.note(session, end: Int64(time(nil)) + seconds) }
+    return NotedService(
+      service: connection, notes: notes, settings: try setup.serviceSettings(),
+      clock: HostClock(signals: signals), unixTime: { Int64(time(nil)) }, seconds: seconds,
       withdraw: { session, deadline throws(ServiceError) in try connection.withdraw(session, by: deadline) },
       tell: {
-        host.log(LOG_NOTICE, "withdrew \(LogField.text("user", name.text)) session=\($0): its sign-in was killed")
+        let whose = LogField.text("user", name.text)
+        host.log(LOG_NOTICE, "withdrew \(whose) session=\($0): its sign-in was killed, or could not withdraw it")
       })
   }
 
