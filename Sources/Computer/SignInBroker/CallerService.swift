@@ -29,11 +29,7 @@ struct CallerService {
   private func serve(_ request: BrokerRequest) throws(Misconfiguration) {
     let setup = try HostSetup(path: configurationPath)
     let known: SystemUser?
-    do {
-      known = try UnixUsername(validating: request.user).flatMap { (name) throws(UserLookupError) in
-        try SystemUser.find(named: name)
-      }
-    } catch {
+    do { known = try SystemUser.find(spelled: Array(request.user.utf8)) } catch {
       // The user is neither asked for nor reported as unknown: the answer is PAM_AUTHINFO_UNAVAIL.
       note(LOG_ERR, "refused", nil, request, "reason=\(error.explanation)")
       return end(.aside, "")

@@ -24,17 +24,16 @@ struct KeyringCall {
     let service = host.service
     // In other services the session has no keyring, and later modules do not need a password.
     guard setup.configuration.keyring == .sealed, geteuid() == 0, DesktopServices.isGreeter(service),
-      setup.configuration.services.contains(service), let bytes = host.userBytes,
-      let name = UnixUsername(validating: String(decoding: bytes, as: UTF8.self))
+      setup.configuration.services.contains(service), let bytes = host.userBytes
     else { return }
     let found: SystemUser?
-    do { found = try SystemUser.find(named: name) } catch { return say(error.explanation) }
+    do { found = try SystemUser.find(spelled: bytes) } catch { return say(error.explanation) }
     guard let user = found, user.uid != 0 else { return }
     let approved = host.kept(KeptApproval.name, as: KeptApproval.self)?.user
     switch KeyringAct.of(approved: approved, user: bytes, hasPassword: host.hasPassword) {
     case .nothing: break
     case .give: give(user, KeyringLink(path: setup.configuration.keyringSocket))
-    case .keep: try keep(user, setup)
+    case .keep: try keep(user, given: bytes, setup)
     }
   }
 
@@ -44,10 +43,10 @@ struct KeyringCall {
     host.log(LOG_INFO, "the keyring gets its password \(LogField.text("user", user.name.text))")
   }
 
-  private func keep(_ user: SystemUser, _ setup: HostSetup) throws(Misconfiguration) {
+  private func keep(_ user: SystemUser, given: [UInt8], _ setup: HostSetup) throws(Misconfiguration) {
     // A user without a token cannot be approved by phone, and would never get the password back.
     guard try setup.token(of: user.name, known: user) != nil, let password = host.password() else { return }
-    let kept = KeptPassword(user: user.name, password: password, print: ShadowPrint.of(user.name))
+    let kept = KeptPassword(user: user.name, given: given, password: password, print: ShadowPrint.of(user.name))
     if !KeptPassword.keep(kept, with: host) { host.log(LOG_WARNING, "password not remembered for the keyring") }
   }
 }
@@ -57,7 +56,7 @@ extension SessionCall {
   func sealKeyring() {
     guard let kept = host.kept(KeptPassword.name, as: KeptPassword.self), let password = kept.take() else { return }
     // If the name differs, the session is not of the user who signed in.
-    guard host.item(PAM_USER) == kept.user.text,
+    guard host.userBytes == kept.given,
       let setup = try? HostSetup(path: (try? ModuleArguments(words))?.configurationPath ?? Configuration.path),
       setup.configuration.keyring == .sealed
     else { return }

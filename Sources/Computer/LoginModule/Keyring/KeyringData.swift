@@ -28,12 +28,15 @@ final class KeptPassword {
   static let name = "iampass_password"
 
   let user: UnixUsername
+  /// PAM_USER when the password was taken, byte by byte: a directory may spell the user's name in another way.
+  let given: [UInt8]
   /// The user's `ShadowPrint` when the password was taken.
   let print: String
   private var password: Secret?
 
-  init(user: UnixUsername, password: Secret, print: String) {
+  init(user: UnixUsername, given: [UInt8], password: Secret, print: String) {
     self.user = user
+    self.given = given
     self.password = password
     self.print = print
   }

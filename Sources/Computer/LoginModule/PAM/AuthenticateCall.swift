@@ -66,9 +66,9 @@ struct AuthenticateCall {
     guard policy != .off, service != DesktopServices.polkit else { return false }
     guard geteuid() == 0 else { return true }
     // Without a name there is no question: in an unlisted service this module shows no prompt.
-    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }) else { return false }
+    guard let name = host.userBytes else { return false }
     let found: SystemUser?
-    do { found = try SystemUser.find(named: name) } catch {
+    do { found = try SystemUser.find(spelled: name) } catch {
       // The answer is PAM_AUTHINFO_UNAVAIL, as for every unlisted service.
       host.log(LOG_NOTICE, "no look for a locked screen: \(error.explanation)")
       return false

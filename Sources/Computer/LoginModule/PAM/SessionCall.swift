@@ -92,11 +92,9 @@ struct SessionCall {
   /// Removes the lock notes, because the phone has approved. The user's screen is locked and unlocked as before from
   /// now on.
   private func settleLocks() {
-    guard let name = host.item(PAM_USER).flatMap({ UnixUsername(validating: $0) }), let setup = try? setup() else {
-      return
-    }
+    guard let name = host.userBytes, let setup = try? setup() else { return }
     let found: SystemUser?
-    do { found = try SystemUser.find(named: name) } catch {
+    do { found = try SystemUser.find(spelled: name) } catch {
       return host.log(LOG_WARNING, "notes of locks not removed: \(error.explanation)")
     }
     guard let user = found else { return }
