@@ -8,8 +8,6 @@ import Testing
 /// What a sign-in that was killed leaves of its request, and what the next one makes of that.
 @Suite(.enabled(if: geteuid() == 0, "a run folder is root's"))
 struct RequestNotesTests {
-  private static let now: Int64 = 1_700_000_000
-
   private let folder: TemporaryFolder
   private let notes: RequestNotes
 
@@ -31,11 +29,11 @@ struct RequestNotesTests {
   }
 
   private func note(_ name: String, seconds: Int64 = 60) throws -> RequestNote {
-    try notes.note(try session(name), end: Self.now + seconds)
+    try notes.note(try session(name), seconds: seconds)
   }
 
   private func left() throws -> [String] {
-    try notes.leftOver(now: Self.now).map(\.request.publicName).sorted()
+    try notes.leftOver().map(\.request.publicName).sorted()
   }
 
   /// The files of alice's notes.
@@ -66,12 +64,12 @@ struct RequestNotesTests {
 
   @Test func anotherUsersNotesAreNotSeen() throws {
     _ = try note("a")
-    #expect(try Self.notes(of: "bob", in: folder).leftOver(now: Self.now).isEmpty)
+    #expect(try Self.notes(of: "bob", in: folder).leftOver().isEmpty)
   }
 
   @Test func oneSignInAloneWithdrawsIt() throws {
     _ = try note("a")
-    let first = try notes.leftOver(now: Self.now)
+    let first = try notes.leftOver()
     #expect(first.count == 1)
     #expect(try left().isEmpty)
     withExtendedLifetime(first) {}
@@ -79,7 +77,7 @@ struct RequestNotesTests {
 
   @Test func whatWasNotWithdrawnIsLeftToTheNextSignIn() throws {
     _ = try note("a")
-    _ = try notes.leftOver(now: Self.now)
+    _ = try notes.leftOver()
     #expect(try left() == ["a"])
   }
 
@@ -109,10 +107,35 @@ struct RequestNotesTests {
     _ = try note("b")
     let empty = try #require(try files().first)
     try #require(truncate(empty, 0) == 0)
-    // Truncated just now, by the real clock.
-    #expect(try notes.leftOver(now: Int64(time(nil))).isEmpty)
+    #expect(try left().isEmpty)
     #expect(try files() == [empty])
-    #expect(try notes.leftOver(now: Int64(time(nil)) + 120).isEmpty)
+  }
+
+  /// Seconds by which an empty note seems to have been written after now: a clock that was set back must not keep it.
+  @Test(arguments: [-120, 120])
+  func anEmptyNoteThatNobodyIsAboutToFillIsRemoved(_ seconds: Int) throws {
+    _ = try note("a")
+    let empty = try #require(try files().first)
+    try #require(truncate(empty, 0) == 0)
+    let written = timeval(tv_sec: time(nil) + seconds, tv_usec: 0)
+    try #require(utimes(empty, [written, written]) == 0)
+    #expect(try left().isEmpty)
+    #expect(try files().isEmpty)
+  }
+
+  /// The wall clock may be set while the request is open.
+  @Test func theEndCountsFromBoot() throws {
+    let before = BootTime.seconds()
+    let end = try note("a", seconds: 60).request.end
+    #expect((before + 60...BootTime.seconds() + 60).contains(end))
+  }
+
+  @Test func itIsOverOnceItsTimeIs() throws {
+    _ = try note("a", seconds: 60)
+    let end = BootTime.seconds() + 60
+    let later = RequestNotes(
+      run: RunFolder(path: folder.path + "/run"), user: try #require(UnixUsername(validating: "alice")), now: { end })
+    #expect(try later.leftOver().isEmpty)
     #expect(try files().isEmpty)
   }
 

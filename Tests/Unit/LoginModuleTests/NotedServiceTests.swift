@@ -67,7 +67,7 @@ final class NotedServiceTests {
     transport = ScriptedTransport(steps, clock: clock)
     let base = try ClientService(transport)
     return NotedService(
-      service: base, notes: try notes, settings: settings, clock: clock, unixTime: { 1_700_000_000 }, seconds: 60,
+      service: base, notes: try notes, settings: settings, clock: clock, seconds: 60,
       withdraw: { session, deadline throws(ServiceError) in try base.client.end(session, deadline: deadline) },
       tell: { self.told.append($0) })
   }
@@ -86,7 +86,7 @@ final class NotedServiceTests {
   /// A sign-in that was killed: what it held is let go, and nothing else is done.
   private func killed() throws { _ = try start(try service([started])) }
 
-  private func left() throws -> Int { try notes.leftOver(now: 1_700_000_000).count }
+  private func left() throws -> Int { try notes.leftOver().count }
 
   @Test func aDeadRequestIsWithdrawnBeforeTheNextOneStarts() throws {
     try killed()

@@ -66,6 +66,7 @@ public struct ConnectionMemory: Sendable {
     let folder = try self.folder()
     try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestFileCount) { $0 > Self.greatestAge }
     try AtomicFile.write(Array("\(now) \(ending)".utf8), to: path, mode: 0o600)
+    BoundedFolder.stamp(path)
   }
 
   private func folder() throws(FileError) -> String {

@@ -77,7 +77,7 @@ public struct OpenSession: Sendable, Equatable {
   ///
   /// - Parameters:
   ///   - id: an id that ``FileID/isValid(_:)`` takes.
-  ///   - end: when the service ends it by itself, in seconds since 1970.
+  ///   - end: when the service ends it by itself, in seconds since 1970; for ``RequestNotes`` since boot.
   public init(_ remote: RemoteSession, id: String, origin: Origin, end: Int64) {
     self.id = id
     self.origin = origin

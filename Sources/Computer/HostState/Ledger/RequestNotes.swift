@@ -15,28 +15,32 @@ public struct RequestNotes: Sendable {
   /// The most dead requests that one sign-in withdraws.
   private static let mostAtOnce = 32
   /// The age, in seconds, from which an empty note counts as left.
-  private static let writingTime = 60
+  private static let writingTime: Int64 = 60
   private static let greatestSize = 4_096
 
   private let run: RunFolder
   /// The folder's name. A user's name never becomes part of a path.
   private let name: String
+  private let now: @Sendable () -> Int64
 
-  public init(run: RunFolder, user: UnixUsername) {
+  /// - Parameter now: seconds after boot. The wall clock may be set while a request is open, and notes do not outlive a
+  ///   boot.
+  public init(run: RunFolder, user: UnixUsername, now: @escaping @Sendable () -> Int64 = BootTime.seconds) {
     self.run = run
+    self.now = now
     name = "requests/" + Digest.hexadecimal(Digest.sha256(Array(user.text.utf8)))
   }
 
   /// Notes a request of this process. It counts as under way until the note is removed or the process ends.
   ///
-  /// - Parameter end: when the service ends the request by itself, in seconds since 1970.
-  public func note(_ session: RemoteSession, end: Int64) throws(FileError) -> RequestNote {
+  /// - Parameter seconds: seconds until the service ends the request by itself.
+  public func note(_ session: RemoteSession, seconds: Int64) throws(FileError) -> RequestNote {
     let folder = try run.folder(name)
     try BoundedFolder.makeRoom(in: folder, greatestCount: Self.greatestCount) { _ in false }
     guard let id = Digest.randomIdentifier() else { throw FileError(.system(EAGAIN), path: folder) }
     // The origin is not compared: these notes are read only on this computer.
     let origin = OpenSession.Origin.current() ?? OpenSession.Origin(machine: "", boot: "")
-    let request = OpenSession(session, id: id, origin: origin, end: end)
+    let request = OpenSession(session, id: id, origin: origin, end: now() + seconds)
     let path = folder + "/" + id
     let made = iampass_open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard made >= 0 else { throw FileError(.system(errno), path: path) }
@@ -63,11 +67,11 @@ public struct RequestNotes: Sendable {
   /// Requests whose process has ended. Each returned note stays locked as long as its object, so that no other sign-in
   /// withdraws the request too.
   ///
-  /// Notes of requests whose time is over, and incomplete notes, are removed.
-  ///
-  /// - Parameter now: seconds since 1970.
-  public func leftOver(now: Int64) throws(FileError) -> [RequestNote] {
+  /// Notes of requests whose time is over, and incomplete notes, are removed. A note of an earlier version, whose end
+  /// counts from 1970, is open until it is withdrawn.
+  public func leftOver() throws(FileError) -> [RequestNote] {
     let folder = try run.folder(name)
+    let now = now()
     let ids = try FolderListing.names(in: folder).filter(FileID.isValid)
     return ids.prefix(Self.mostAtOnce).compactMap { Self.dead($0, in: folder, now: now) }
   }
@@ -85,8 +89,9 @@ public struct RequestNotes: Sendable {
     }
     let bytes = try? SecureFile.read(path, privacy: .secret, limit: greatestSize)
     guard let request = bytes.flatMap(OpenSession.init(parsing:)), request.id == id, now < request.end else {
-      // The note's process may be about to lock it.
-      if found.st_size > 0 || now - Int64(found.st_mtim.tv_sec) > Int64(writingTime) { unlink(path) }
+      // The note's process may be about to lock it. A file's own time goes by the wall clock, which may have been set.
+      let age = Int64(time(nil)) - Int64(found.st_mtim.tv_sec)
+      if found.st_size > 0 || !(0...writingTime).contains(age) { unlink(path) }
       close(descriptor)
       return nil
     }

@@ -206,6 +206,7 @@ public struct AttemptLimiter: Sendable {
     guard lseek(descriptor, 0, SEEK_SET) == 0 else { throw FileError(.system(errno), path: path) }
     try AtomicFile.writeAll(text, to: descriptor, path: path)
     guard ftruncate(descriptor, length) == 0 else { throw FileError(.system(errno), path: path) }
+    BoundedFolder.stamp(path)
   }
 
   private func file(_ user: UnixUsername, _ source: AttemptSource) throws(FileError) -> String {

@@ -12,8 +12,6 @@ final class NotedService: AuthenticationService {
   let notes: RequestNotes
   let settings: ServiceSettings
   let clock: any LoginClock
-  /// Seconds since 1970.
-  let unixTime: () -> Int64
   /// How long a request may stay open at the service, in seconds.
   let seconds: Int64
   /// Ends a dead request at the service. An interruption also ends the call.
@@ -25,7 +23,7 @@ final class NotedService: AuthenticationService {
 
   init(
     service: any AuthenticationService, notes: RequestNotes, settings: ServiceSettings, clock: any LoginClock,
-    unixTime: @escaping () -> Int64, seconds: Int64,
+    seconds: Int64,
     withdraw: @escaping (RemoteSession, MonotonicInstant) throws(ServiceError) -> Void,
     tell: @escaping (String) -> Void
   ) {
@@ -33,7 +31,6 @@ final class NotedService: AuthenticationService {
     self.notes = notes
     self.settings = settings
     self.clock = clock
-    self.unixTime = unixTime
     self.seconds = seconds
     self.withdraw = withdraw
     self.tell = tell
@@ -48,7 +45,7 @@ final class NotedService: AuthenticationService {
     let answer = try service.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     if case .pending(let session) = answer {
       // Without a note the request expires by itself if this process is killed.
-      asked[session.remote.statusURL] = try? notes.note(session.remote, end: unixTime() + seconds)
+      asked[session.remote.statusURL] = try? notes.note(session.remote, seconds: seconds)
     }
     return answer
   }
@@ -82,7 +79,7 @@ final class NotedService: AuthenticationService {
   /// Leaves a note of the request. The next sign-in takes it once this object is gone, or at once if there was no note.
   private func leave(_ session: RemoteSession) {
     guard asked[session.statusURL] == nil else { return }
-    _ = try? notes.note(session, end: unixTime() + seconds)
+    _ = try? notes.note(session, seconds: seconds)
   }
 
   private func forget(_ session: RemoteSession) throws(FileError) {
@@ -92,7 +89,7 @@ final class NotedService: AuthenticationService {
 
   /// Takes at most as long as a cancellation. A request that could not be withdrawn is left to the next sign-in.
   private func withdrawLeftOver(by deadline: MonotonicInstant) {
-    guard let left = try? notes.leftOver(now: unixTime()), !left.isEmpty else { return }
+    guard let left = try? notes.leftOver(), !left.isEmpty else { return }
     let end = min(deadline, clock.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
     for note in left {
       do throws(ServiceError) {

@@ -52,10 +52,10 @@ struct LoginComposition {
   ) throws(Misconfiguration) -> NotedService {
     let notes = RequestNotes(run: setup.run, user: name)
     let seconds = policy.timeout + policy.sessionDuration
-    connection.leaves = { session in _ = try? notes.note(session, end: Int64(time(nil)) + seconds) }
+    connection.leaves = { session in _ = try? notes.note(session, seconds: seconds) }
     return NotedService(
       service: connection, notes: notes, settings: try setup.serviceSettings(),
-      clock: HostClock(signals: signals), unixTime: { Int64(time(nil)) }, seconds: seconds,
+      clock: HostClock(signals: signals), seconds: seconds,
       withdraw: { session, deadline throws(ServiceError) in try connection.withdraw(session, by: deadline) },
       tell: {
         let whose = LogField.text("user", name.text)
