@@ -55,7 +55,10 @@ public struct Doctor {
     let pam = pamChecks(configuration)
     report.add(pam.findings())
     // `enable` itself restores these lines.
-    if change == nil { report.add(LostLineFindings.findings(configuration, pamFolder: pamFolder)) }
+    if change == nil {
+      report.add(LostLineFindings.findings(configuration, pamFolder: pamFolder))
+      report.add(HalfSwitchedOff.findings(of: place, pamFolder: pamFolder))
+    }
     let accounts = pam.accountFindings()
     report.add(accounts.findings)
     // `enable` itself starts the sockets of the services that it lists.

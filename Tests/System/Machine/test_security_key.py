@@ -105,8 +105,12 @@ class Instead(KeyCase):
         machine.run(f"chmod 666 {KEYS}")
         said = machine.run(f"iampassctl check; chmod 644 {KEYS}", check=False)
         self.assertIn(f"{KEYS} is writable by group or others", said)
-        machine.run("iampassctl disable")
         self.addCleanup(self.setUpClass)
+        # As far as a command comes that is killed while it takes the key away.
+        machine.run("pam-auth-update --package --disable iampass-key")
+        said = machine.run("iampassctl check", check=False)
+        self.assertIn("PAM does not have its lines: nobody is asked for a security key", said)
+        machine.run("iampassctl disable")
         self.assertNotIn("pam_u2f", machine.run("cat /etc/pam.d/common-auth"))
         machine.run("! test -e /usr/share/pam-configs/iampass-key && test -s /etc/iampass/security-keys")
 

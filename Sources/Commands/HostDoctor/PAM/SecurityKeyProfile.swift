@@ -1,5 +1,10 @@
+import HostSystem
+
 /// The profile of pam-auth-update that adds pam_u2f to our module.
 public struct SecurityKeyProfile: Sendable {
+  /// The profile's file, which `iampassctl enable` writes.
+  public static let path = "/usr/share/pam-configs/iampass-key"
+
   public enum Place: String, Sendable, CaseIterable {
     /// A key, the phone or the password is enough.
     case instead
@@ -37,6 +42,16 @@ public struct SecurityKeyProfile: Sendable {
     self.init(
       text.contains("Auth-Type: Primary") ? .instead : .second,
       services: words[service + 2].split(separator: ":").map(String.init), mapping: String(mapping.dropFirst(9)))
+  }
+
+  /// The bytes of the written profile; nil if there is none, or if it cannot be read.
+  public static var writtenBytes: [UInt8]? {
+    try? SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024)
+  }
+
+  /// The written profile; nil if there is none.
+  public static var written: SecurityKeyProfile? {
+    writtenBytes.flatMap { SecurityKeyProfile(parsing: String(decoding: $0, as: UTF8.self)) }
   }
 
   /// The same profile for other users.

@@ -4,6 +4,8 @@ package enum SSHDaemon {
   package static let path = "/usr/sbin/sshd"
   /// The settings that `iampassctl enable --sshd` writes.
   package static let dropIn = ["UsePAM yes", "KbdInteractiveAuthentication yes"]
+  /// The file that has them. In sshd_config(5) the first value counts, so this file must sort before the others.
+  package static let dropInPath = "/etc/ssh/sshd_config.d/00-iampass.conf"
   /// sshd's own folder, which is always empty. sshd's units make it. While `ssh.socket` waits for a first connection it
   /// is missing, and even `sshd -t` and `sshd -T` fail.
   private static let folder = "/run/sshd"

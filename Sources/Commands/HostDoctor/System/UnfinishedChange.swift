@@ -20,7 +20,7 @@ public enum UnfinishedChange {
   }
 
   /// Whether a command that changes the setup has not ended. A lock file that cannot be opened shows none.
-  private static func isAtWork(_ lock: String) -> Bool {
+  static func isAtWork(_ lock: String) -> Bool {
     let descriptor = open(lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard descriptor >= 0 else { return false }
     defer { close(descriptor) }

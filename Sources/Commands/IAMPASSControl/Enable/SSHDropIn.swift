@@ -5,8 +5,7 @@ import HostSystem
 
 /// The configuration file that makes sshd ask PAM: on Debian, KbdInteractiveAuthentication is off by default.
 enum SSHDropIn {
-  /// In sshd_config(5) the first value counts, so this file must sort before the others.
-  private static let path = "/etc/ssh/sshd_config.d/00-iampass.conf"
+  private static let path = SSHDaemon.dropInPath
   private static let text =
     "# Written by iampassctl enable, removed by iampassctl disable: the phone is asked through PAM.\n"
     + SSHDaemon.dropIn.map { $0 + "\n" }.joined()

@@ -23,7 +23,7 @@ enum SecurityKeyChoice: EnumerableFlag {
 /// choice.
 enum SecurityKeyParts {
   static let name = "iampass-key"
-  private static let path = "/usr/share/pam-configs/iampass-key"
+  private static let path = SecurityKeyProfile.path
   private static let update = "/usr/sbin/pam-auth-update"
   private static let module = "pam_u2f.so"
 
@@ -31,7 +31,7 @@ enum SecurityKeyParts {
   struct Before {
     let text: [UInt8]?
 
-    init() { text = try? SecureFile.read(path, privacy: .readableByAll, limit: 64 * 1024) }
+    init() { text = SecurityKeyProfile.writtenBytes }
   }
 
   /// Throws if a part is missing, before a change is made.
@@ -40,9 +40,7 @@ enum SecurityKeyParts {
   }
 
   /// The written profile; nil if there is none.
-  static var profile: SecurityKeyProfile? {
-    Before().text.flatMap { SecurityKeyProfile(parsing: String(decoding: $0, as: UTF8.self)) }
-  }
+  static var profile: SecurityKeyProfile? { SecurityKeyProfile.written }
 
   /// The key's place in the profile; nil if there is no profile.
   static var place: SecurityKeyProfile.Place? { profile?.place }
