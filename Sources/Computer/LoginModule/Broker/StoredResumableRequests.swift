@@ -44,7 +44,7 @@ final class StoredResumableRequests: ResumableRequests {
       let connection = try? setup.service(as: credential, interruption: nil)
     else { return false }
     let deadline = MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds)
-    do { try connection.end(remote, deadline: deadline) } catch { return !error.isPassing }
+    do { try connection.end(remote, deadline: deadline) } catch { return !error.mayHaveLeftOpen }
     return true
   }
 
