@@ -28,7 +28,6 @@ import Testing
     "DELETE FROM link WHERE used_at IS NULL": "once after a copy was put back, or a standby promoted",
     "DELETE FROM signed_line": "once the computers give up what was signed; the other one has its index",
     "DELETE FROM application": "once in an application's life, with all of its sessions",
-    "(SELECT count(*) FROM app_user) AS users": "the metrics' counts: each by an index, asked for by a monitor alone",
     "SELECT * FROM joining ORDER BY asked_at": "a command that lists all of them",
     "JOIN application ON application.id = join_code.application ORDER BY": "the same command's codes",
     "FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET": "by its index, and as many as are usually kept at most",
@@ -58,6 +57,20 @@ import Testing
     let asked = try Self.allStatements().filter { $0.contains(#/FROM audit\b/#) && $0.contains(#/\bat >= /#) }
     #expect(asked.count >= 2)
     for statement in asked { #expect(statement.contains(#/\bid >=? /#), "\(statement)") }
+  }
+
+  /// Triggers keep how many users, phones, computers and sessions there are. What is counted is one user's, one computer's or
+  /// one group's.
+  @Test func noCompanyIsCountedForAPage() throws {
+    let counts = try Self.allStatements().flatMap { statement in
+      statement.matches(of: #/count\(\*\) FROM (app_user|phone|session|host_credential)\b[^)]*/#).map { String($0.0) }
+    }
+    let small = [
+      "phone.user_id = listed_user.user_id", "session.credential = host_credential.id",
+      "computer_group = user_group.name",
+    ]
+    #expect(counts.count >= small.count)
+    for count in counts { #expect(small.contains { count.contains($0) }, "\(count)") }
   }
 
   /// An application is a whole company. What a computer asks for its list reads no more than it is told.

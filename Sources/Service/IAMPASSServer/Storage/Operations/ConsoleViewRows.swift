@@ -6,9 +6,10 @@ extension ApplicationSummary {
   static func find(_ id: String? = nil, in db: some StorageTransaction) throws -> [ApplicationSummary] {
     let sql: StaticString = """
       SELECT application.*,
-        (SELECT count(*) FROM app_user WHERE app_user.application = application.id) AS users,
-        (SELECT count(*) FROM session WHERE session.application = application.id AND ended_at IS NULL
-          AND approved_at IS NOT NULL) AS live_sessions
+        coalesce((SELECT kept_count.count FROM kept_count WHERE kept_count.application = application.id
+          AND kind = 'users'), 0) AS users,
+        coalesce((SELECT kept_count.count FROM kept_count WHERE kept_count.application = application.id
+          AND kind = 'live'), 0) AS live_sessions
       FROM application WHERE $1::text IS NULL OR id = $1::text ORDER BY name
       """
     return try db.all(sql, id).map { row in

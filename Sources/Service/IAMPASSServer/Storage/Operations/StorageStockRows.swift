@@ -1,12 +1,15 @@
 extension StorageStock {
+  /// Triggers keep the counts of what grows with a company, by its applications, which are few.
   init(in db: some StorageTransaction) throws {
     let row = try db.first(
       """
-      SELECT (SELECT count(*) FROM application) AS applications, (SELECT count(*) FROM app_user) AS users,
-        (SELECT count(*) FROM phone WHERE cut_off_at IS NULL) AS phones,
-        (SELECT count(*) FROM host_credential WHERE revoked_at IS NULL AND is_openid = 0) AS host_credentials,
-        (SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NULL) AS unanswered,
-        (SELECT count(*) FROM session WHERE ended_at IS NULL AND approved_at IS NOT NULL) AS live
+      SELECT (SELECT count(*) FROM application) AS applications,
+        coalesce(sum(CASE WHEN kind = 'users' THEN kept_count.count END), 0)::bigint AS users,
+        coalesce(sum(CASE WHEN kind = 'phones' THEN kept_count.count END), 0)::bigint AS phones,
+        coalesce(sum(CASE WHEN kind = 'computers' THEN kept_count.count END), 0)::bigint AS host_credentials,
+        coalesce(sum(CASE WHEN kind = 'unanswered' THEN kept_count.count END), 0)::bigint AS unanswered,
+        coalesce(sum(CASE WHEN kind = 'live' THEN kept_count.count END), 0)::bigint AS live
+      FROM kept_count
       """)
     guard let row else { throw DamagedRow(column: "applications") }
     applications = try row.get("applications")

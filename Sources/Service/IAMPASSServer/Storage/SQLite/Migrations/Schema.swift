@@ -58,6 +58,7 @@ enum Schema {
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
+    .keptCounts,
   ]
 
   static var migrator: DatabaseMigrator {
