@@ -72,11 +72,15 @@ import Testing
     let room = try await StorageFixture(engine)
     let phone = try await room.phone()
     for host in ["web-1", "desk-7"] { _ = try await room.approved(by: phone, host: host) }
-    let all = try await room.storage.liveSessions(matching: SessionFilter(user: "ALICE"))
-    #expect(all.count == 2)
-    #expect(try await room.storage.liveSessions(matching: SessionFilter(computer: "desk")).count == 1)
-    #expect(try await room.storage.liveSessions(matching: SessionFilter(user: "bob")).isEmpty)
-    #expect(try await room.storage.liveSessions(matching: SessionFilter(until: room.now)).isEmpty)
+    func count(_ filter: SessionFilter) async throws -> Int {
+      try await room.storage.liveSessions(matching: filter).sessions.count
+    }
+    #expect(try await count(SessionFilter(user: "ALICE")) == 2)
+    #expect(try await count(SessionFilter(computer: "desk")) == 1)
+    #expect(try await count(SessionFilter(user: "bob")) == 0)
+    #expect(try await count(SessionFilter(until: room.now)) == 0)
+    #expect(try await count(SessionFilter(from: room.now, until: room.now.advanced(seconds: 1))) == 2)
+    #expect(try await count(SessionFilter(from: room.now.advanced(seconds: 1))) == 0)
   }
 
   @Test(arguments: StorageEngine.allCases)

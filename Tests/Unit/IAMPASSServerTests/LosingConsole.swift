@@ -116,7 +116,7 @@ extension LosingStorage {
     try await call { try await $0.user(id, of: application) }
   }
 
-  func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary] {
+  func liveSessions(matching filter: SessionFilter) async throws -> SessionPage {
     try await call { try await $0.liveSessions(matching: filter) }
   }
 

@@ -246,7 +246,7 @@ import Testing
         """)
   }
 
-  private static func steps(of statement: String, _ db: Database) throws -> [String] {
+  static func steps(of statement: String, _ db: Database) throws -> [String] {
     let parameters = [Int?](repeating: nil, count: parameterCount(of: statement))
     return try Row.fetchAll(
       db, sql: "EXPLAIN QUERY PLAN " + SQLiteDialect.translated(statement), arguments: StatementArguments(parameters)
@@ -260,7 +260,7 @@ import Testing
   }
 
   /// A connection that explains statements: see ``plan(of:_:)``.
-  private static func explaining(_ room: StorageFixture) throws -> PostgreSQLConnection {
+  static func explaining(_ room: StorageFixture) throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(
       to: PostgreSQLAddress(validating: StorageEngine.url(of: room.folder)))
     try connection.run(
@@ -277,7 +277,7 @@ import Testing
     return connection
   }
 
-  private static func plan(of statement: String, _ connection: PostgreSQLConnection) throws -> [String] {
+  static func plan(of statement: String, _ connection: PostgreSQLConnection) throws -> [String] {
     let count = parameterCount(of: statement)
     let parameters = count == 0 ? "" : "(\(Array(repeating: "NULL", count: count).joined(separator: ", ")))"
     return try connection.run([
@@ -297,7 +297,7 @@ import Testing
   }
 
   /// What the operations ask, as their sources have it.
-  private static func allStatements() throws -> [String] {
+  static func allStatements() throws -> [String] {
     let statements = try sources.get()
     // A change of the sources' form must not leave all of them out.
     #expect(statements.count > 200)

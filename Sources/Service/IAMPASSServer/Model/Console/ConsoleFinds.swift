@@ -41,10 +41,29 @@ struct AuditPage: Sendable {
 
 /// Which live sessions are shown.
 struct SessionFilter: Sendable {
+  /// The most sessions that one search reads. Each one's user and computer are in its details.
+  static let greatestReach = 5_000
+
   var user = ""
   var computer = ""
   var from: UnixTime?
   var until: UnixTime?
+  /// The page begins with this session; nil or unknown: with the newest.
+  var start: String?
+  /// The most sessions of a page.
+  var length = SessionSummary.greatestCount
+  var reach = Self.greatestReach
+
+  /// Whether sessions are left out by their details.
+  var isSearch: Bool { !user.isEmpty || !computer.isEmpty }
+}
+
+/// A page of the live sessions.
+struct SessionPage: Sendable {
+  /// The newest first.
+  let sessions: [SessionSummary]
+  /// The list or the search continues with this session; nil if there are no older ones.
+  let further: String?
 }
 
 /// Which computers are shown.

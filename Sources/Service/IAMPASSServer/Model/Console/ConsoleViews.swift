@@ -43,7 +43,7 @@ struct UserSummary: Sendable {
 
 /// A live session with its user.
 struct SessionSummary: Sendable {
-  /// The greatest length of the list. Older sessions are cut.
+  /// The greatest length of a page.
   static let greatestCount = 200
 
   let session: Session

@@ -64,7 +64,7 @@ extension Console {
     func service(_ time: UnixTime?) -> UnixTime? { time.map { UnixTime(milliseconds: $0.milliseconds - offset) } }
     return SessionFilter(
       user: query("user"), computer: query("computer"), from: service(queryDay("from")),
-      until: service(queryDay("to", plus: 1)))
+      until: service(queryDay("to", plus: 1)), start: query("start"))
   }
 
   func resultChoices(_ results: [String]) -> HTML {

@@ -118,20 +118,27 @@ extension Console {
 
   func sessionsPage(_ visitor: Visitor) async throws -> ServiceReply {
     let status = query("result")
-    let sessions = try await storage.liveSessions(matching: sessionFilter).filter {
-      status.isEmpty || $0.session.lifecycle.status.word == status
-    }
-    let all: HTML =
-      sessions.count == SessionSummary.greatestCount
-      ? "<p class=\"soft\">Only the newest \(sessions.count). A user's page lists all.</p>" : .nothing
+    let found = try await storage.liveSessions(matching: sessionFilter)
+    let sessions = found.sessions.filter { status.isEmpty || $0.session.lifecycle.status.word == status }
+    let further: HTML =
+      found.further.map { place -> HTML in
+        """
+        <p><a href="\(next("/sessions", keeping: Self.searchFields, [("start", place)]))">Older sessions</a>
+        <span class="soft">(a search looks through \(SessionFilter.greatestReach) sessions, and goes on there)</span></p>
+        """
+      } ?? .nothing
+    let none = found.further == nil ? "Nobody is signed in." : "None among these sessions."
     let content: HTML = """
       \(searchForm("/sessions", Self.placeFields, resultChoices(["active", "walkaway"])))
-      <section aria-labelledby="title">\(table(of: sessions, visitor))\(all)</section>
+      <section aria-labelledby="title">\(table(of: sessions, visitor, none: none))</section>
+      \(further)
       """
     return show("Live sessions", content, visitor: visitor)
   }
 
-  private func table(of sessions: [SessionSummary], _ visitor: Visitor) -> HTML {
+  private func table(
+    of sessions: [SessionSummary], _ visitor: Visitor, none: String = "Nobody is signed in."
+  ) -> HTML {
     var table = ConsoleTable(["Who", "Where", "From", "Since", "Status", ""])
     for one in sessions {
       let context = one.session.context
@@ -148,7 +155,7 @@ extension Console {
           "<button class=\"quiet\" aria-label=\"Log out \(one.phone ?? "") at \(place)\">Log out</button>"),
       ])
     }
-    return table.html(none: "Nobody is signed in.")
+    return table.html(none: none)
   }
 
   /// Values from computers, escaped as on phones.
@@ -221,8 +228,11 @@ extension Console {
     (name: "from", label: "From (UTC day)", kind: "date"), (name: "to", label: "To (UTC day)", kind: "date"),
   ]
 
+  /// The names of the fields of a search for sessions, and for entries of the audit.
+  private static let searchFields = ["user", "computer", "result", "from", "from_at", "to", "to_at"]
+
   private func older(than entry: Int64) -> String {
-    next("/audit", keeping: ["user", "computer", "result", "from", "from_at", "to", "to_at"], [("before", "\(entry)")])
+    next("/audit", keeping: Self.searchFields, [("before", "\(entry)")])
   }
 
   func auditExport(_ visitor: Visitor) async throws -> ServiceReply {

@@ -88,8 +88,8 @@ protocol ConsoleStore: AdministratorStore {
   /// - Returns: the lifted blocks; nil for an unknown user.
   func liftBlocks(of user: Int64, of application: String, at now: UnixTime) async throws -> RequestBlocks?
 
-  /// The newest live sessions, at most ``SessionSummary/greatestCount``.
-  func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary]
+  /// A page of the live sessions, among at most ``SessionFilter/reach`` of them if it is a search.
+  func liveSessions(matching filter: SessionFilter) async throws -> SessionPage
 
   /// Entries of the audit, newest first, among at most ``AuditFilter/reach`` entries.
   ///
@@ -214,5 +214,6 @@ extension ConsoleStore {
     try await application(id, usersAfter: user, matching: text, credentialsAt: 0)
   }
 
-  func liveSessions() async throws -> [SessionSummary] { try await liveSessions(matching: SessionFilter()) }
+  /// The newest live sessions.
+  func liveSessions() async throws -> [SessionSummary] { try await liveSessions(matching: SessionFilter()).sessions }
 }

@@ -56,8 +56,8 @@ extension StorageEngine {
     }
   }
 
-  func liveSessions(matching filter: SessionFilter) async throws -> [SessionSummary] {
-    try await read { try SessionSummary.live(matching: filter, in: $0) }
+  func liveSessions(matching filter: SessionFilter) async throws -> SessionPage {
+    try await read { try SessionPage(filter, in: $0) }
   }
 
   func auditEntries(matching filter: AuditFilter, before id: Int64?, limit: Int) async throws -> AuditPage {

@@ -89,36 +89,6 @@ extension UserSummary {
   }
 }
 
-extension SessionSummary {
-  /// - Parameter user: nil for all users.
-  static func live(
-    of user: Int64? = nil, matching filter: SessionFilter = SessionFilter(), in db: some StorageTransaction
-  ) throws -> [SessionSummary] {
-    let sql: StaticString = """
-      SELECT session.*, application.name AS application_name, phone.display_name FROM session
-      JOIN application ON application.id = session.application
-      LEFT JOIN phone ON phone.id = coalesce(session.answered_by, (SELECT one.id FROM phone AS one
-        WHERE one.user_id = session.user_id AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1))
-      WHERE session.ended_at IS NULL AND session.approved_at IS NOT NULL
-        AND ($1::bigint IS NULL OR session.user_id = $1::bigint)
-        AND ($3::text = '' OR strpos(lower(coalesce(phone.display_name, '') || ' '
-          || coalesce(session.context::json ->> 'user', '')), lower($3::text)) > 0)
-        AND ($4::text = '' OR strpos(lower(coalesce(session.context::json ->> 'host', '')), lower($4::text)) > 0)
-        AND session.approved_at >= $5 AND session.approved_at < $6
-      ORDER BY session.approved_at DESC LIMIT $2
-      """
-    return try db.all(
-      sql, user, greatestCount, filter.user, filter.computer, filter.from?.milliseconds ?? 0,
-      filter.until?.milliseconds ?? Int64.max
-    ).compactMap { row -> SessionSummary? in
-      // One that cannot be read must not hide all others. It ends with its user, its phone or its computer.
-      guard let session = try? Session(row: row) else { return nil }
-      return try SessionSummary(
-        session: session, application: row.get("application_name"), phone: row.get("display_name"))
-    }
-  }
-}
-
 extension ComputerSummary {
   static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageTransaction) throws
     -> [ComputerSummary]

@@ -1,0 +1,73 @@
+import GRDB
+import PostgreSQLLink
+import Testing
+
+@testable import IAMPASSServer
+
+/// A page of the console reads what it shows, or what its search says, and not all of a company.
+@Suite struct ConsolePlanTests {
+  /// The steps of SQLite's plan that read this table.
+  private func looks(at table: String, by statement: String) async throws -> [String] {
+    let database = try DatabaseQueue()
+    try Schema.migrator.migrate(database)
+    let steps = try await database.read { try StatementPlanTests.steps(of: statement, $0) }
+    return steps.filter { $0.hasPrefix("SCAN \(table)") || $0.hasPrefix("SEARCH \(table) ") }
+  }
+
+  private func statement(_ parts: String...) throws -> String {
+    let found = try StatementPlanTests.allStatements().filter { one in parts.allSatisfy { one.contains($0) } }
+    #expect(found.count == 1, "\(found)")
+    return try #require(found.first)
+  }
+
+  // MARK: Live sessions
+
+  private func sessionsOfAUser() throws -> String { try statement("AS application_name", "session.user_id = $1") }
+
+  @Test func sqliteFindsTheSessionsOfAUsersPageByTheUser() async throws {
+    let found = try await looks(at: "session", by: sessionsOfAUser())
+    #expect(found.count == 1 && found.first?.contains("(user=?)") == true, "\(found)")
+  }
+
+  @Test func postgreSQLFindsTheSessionsOfAUsersPageByTheUser() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try StatementPlanTests.explaining(room)
+    try Self.fillSessions(connection, of: room)
+    let lines = try StatementPlanTests.plan(of: sessionsOfAUser(), connection)
+    #expect(lines.contains { $0.contains("Index Cond: (user_id = $1)") }, "\(lines)")
+    #expect(!lines.contains { $0.contains("live_session_by_approval") }, "\(lines)")
+  }
+
+  /// In their order, so that a page ends when it is full.
+  @Test func sqliteReadsAPageOfSessionsInItsOrder() async throws {
+    for part in ["AND ($5::text = ''", "LIMIT 1 OFFSET $5"] {
+      let found = try await looks(at: "session", by: statement("session", "approved_at <= $1", part))
+      #expect(found.count == 1 && found.first?.contains("INDEX live_session_by_approval (") == true, "\(found)")
+    }
+  }
+
+  @Test func postgreSQLReadsAPageOfSessionsInItsOrder() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try StatementPlanTests.explaining(room)
+    try Self.fillSessions(connection, of: room)
+    for part in ["AND ($5::text = ''", "LIMIT 1 OFFSET $5"] {
+      let lines = try StatementPlanTests.plan(of: statement("session", "approved_at <= $1", part), connection)
+      #expect(lines.contains { $0.contains("Scan Backward using live_session_by_approval") }, "\(lines)")
+    }
+  }
+
+  /// The planner takes any index of a table that is empty.
+  private static func fillSessions(_ connection: PostgreSQLConnection, of room: StorageFixture) throws {
+    try connection.run(script: "ALTER TABLE session DISABLE TRIGGER USER")
+    _ = try connection.run([
+      PostgreSQLCall(
+        """
+        INSERT INTO session (id, token, secret, application, source, context, answer_nonce, status, started_at, duration,
+          approved_at, delivered, delivered_at, reply_secret)
+        SELECT 'one ' || n, 't ' || n, 's', $1, 'x', '{}', 'n', 'active', n, 60, n, '', n, 'r'
+        FROM generate_series(1, 3000) AS n
+        """, .text(room.application.id))
+    ])
+    try connection.run(script: "ANALYZE session")
+  }
+}
