@@ -1,4 +1,5 @@
 import DeviceProtocol
+import GRDB
 import IAMPASSProtocol
 import Testing
 
@@ -149,6 +150,27 @@ import Testing
     #expect(first.count == UserSummary.pageLength)
     let last = try #require(first.last).id
     #expect(try await page("", after: last).first?.known.name == "user50")
+    let rest = try await room.storage.application(room.application.id, usersAfter: last + 50)
+    #expect(rest?.users.count == 20 && rest?.usersFurther == nil)
+    let full = try await room.storage.application(room.application.id, usersAfter: 0)
+    #expect(full?.usersFurther == last)
+  }
+
+  @Test func theConsoleSaysHowFarASearchOfUsersGoes() async throws {
+    let fixture = try await Fixture()
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    try await fixture.service.storage.write { [shop = fixture.application.id] db in
+      try db.execute(
+        sql: """
+          WITH RECURSIVE counted (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM counted WHERE n < 5001)
+          INSERT INTO user (application, name) SELECT ?, 'token-' || n FROM counted
+          """, arguments: [shop])
+    }
+    let page = await visitor.get("/application/\(fixture.application.id)?q=token-5001").text
+    #expect(page.contains("None among these users.") && page.contains("a search looks through 5000 users"))
+    let place = try #require(page.firstMatch(of: #/q=token-5001&amp;after=([0-9]+)/#)?.1)
+    let next = await visitor.get("/application/\(fixture.application.id)?q=token-5001&after=\(place)").text
+    #expect(next.contains("token-5001</") && !next.contains("a search looks through"))
   }
 
   @Test func aSearchOfUsersGoesOnWhereItStopped() async throws {
@@ -163,6 +185,12 @@ import Testing
     #expect(try await page(after: 0) == ([], 3))
     #expect(try await page(after: 3) == (["user5"], 6))
     #expect(try await page(after: 6) == ([], nil))
+    // A search does not read other applications' users.
+    let storage = fixture.service.storage
+    let other = try await storage.createApplication(named: "bank", matchCodes: .off, at: fixture.clock.now)
+    _ = try await storage.addUsers((0..<9).map { "other\($0)" }, to: other.id)
+    try await fixture.addUser("user50")
+    #expect(try await page(after: 6) == (["user50"], nil))
     for place in [Int64.min, Int64.max] { _ = try await page(after: place) }
   }
 

@@ -56,6 +56,22 @@ import Testing
     }
   }
 
+  // MARK: Users
+
+  /// In their order, so that a page ends when it is full, and a search at its bound.
+  @Test func sqliteReadsAnApplicationsUsersInTheirOrder() async throws {
+    let ids = "SELECT id FROM app_user WHERE application = $1 AND id > $2 ORDER BY id"
+    let range = "INDEX user_of_application (application=? AND id>?"
+    let statements = [
+      try statement(ids, "LIMIT $3"), try statement(ids, "LIMIT 1 OFFSET $3"),
+      try statement("app_user.id <= $3", "lower($4::text)"),
+    ]
+    for one in statements {
+      let found = try await looks(at: "user", by: one)
+      #expect(found.count == 1 && found.first?.contains(range) == true, "\(found)")
+    }
+  }
+
   /// The planner takes any index of a table that is empty.
   private static func fillSessions(_ connection: PostgreSQLConnection, of room: StorageFixture) throws {
     try connection.run(script: "ALTER TABLE session DISABLE TRIGGER USER")

@@ -28,8 +28,8 @@ public struct ListedApplication: Sendable {
 struct UserSummary: Sendable {
   /// The number of users on a page of the list.
   static let pageLength = 50
-  /// The most users that one search reads.
-  static let reach: Int64 = 10_000
+  /// The most users that one search reads, so that its page costs the same in any company.
+  static let reach = 5_000
 
   let id: Int64
   let known: KnownUser

@@ -90,15 +90,20 @@ extension Console {
     let path = "/application/\(application.id)"
     var table = ConsoleTable(["User", "Groups", "Phone", "Registered", "Last use"])
     for user in users { table.add(row(of: user, in: application.id)) }
+    let note: HTML =
+      query("q").isEmpty
+      ? .nothing
+      : "<span class=\"soft\">(a search looks through \(UserSummary.reach) users, and goes on there)</span>"
     let more: HTML =
       found.usersFurther.map {
-        "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\($0)")]))\">More users</a></p>"
+        "<p><a href=\"\(next(path, keeping: ["q"], [("after", "\($0)")]))\">More users</a> \(note)</p>"
       } ?? .nothing
+    let none = found.usersFurther == nil ? "No more users." : "None among these users."
     return """
       <section aria-labelledby="users">
       <h2 id="users">Users</h2>
       \(searchForm(path, [("q", "User, phone or group", "search")]))
-      \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add them here, or with iampassctl user add." : "No more users."))
+      \(table.html(none: application.users == 0 && query("q").isEmpty ? "No users yet. Add them here, or with iampassctl user add." : none))
       \(more)
       <p><a href="\(base + path)/groups">Groups of these users</a></p>
       \(unfolding("Add a user to the list", "/application/\(application.id)/users", visitor, """

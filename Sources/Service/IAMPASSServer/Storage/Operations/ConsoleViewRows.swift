@@ -61,31 +61,36 @@ extension UserSummary {
 
   /// A page of an application's users, after the one with this id, and the user after whom to continue.
   static func page(
-    of application: String, after id: Int64, matching text: String, reach: Int64 = reach, in db: some StorageTransaction
+    of application: String, after id: Int64, matching text: String, reach: Int = reach, in db: some StorageTransaction
   ) throws -> (users: [UserSummary], further: Int64?) {
-    let greatest = try db.first("SELECT id FROM greatest_user")?.get("id") as Int64? ?? 0
-    // The number comes from an address, so it may be any.
-    let start = max(0, min(id, greatest))
-    let end = text.isEmpty ? greatest : min(start + reach, greatest)
+    guard !text.isEmpty else {
+      let ids: [Int64] = try db.all(
+        "SELECT id FROM app_user WHERE application = $1 AND id > $2 ORDER BY id LIMIT $3", application, id, pageLength
+      ).map { try $0.get("id") }
+      return (try find(ids, in: db), ids.count == pageLength ? ids.last : nil)
+    }
+    // The last user whom the search looks at; nil if it looks at all the others.
+    let last: Int64? = try db.first(
+      "SELECT id FROM app_user WHERE application = $1 AND id > $2 ORDER BY id LIMIT 1 OFFSET $3", application, id,
+      reach - 1)?.get("id")
     let ids: [Int64] = try db.all(
       """
       SELECT app_user.id FROM app_user
       LEFT JOIN phone ON phone.id = (SELECT one.id FROM phone AS one WHERE one.user_id = app_user.id
         AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1)
       LEFT JOIN listed_user ON listed_user.user_id = app_user.id
-      WHERE app_user.application = $1 AND app_user.id > $2 AND app_user.id <= $5
-        AND ($3::text = '' OR strpos(lower(coalesce(listed_user.name, app_user.name) || ' '
+      WHERE app_user.application = $1 AND app_user.id > $2 AND app_user.id <= $3
+        AND strpos(lower(coalesce(listed_user.name, app_user.name) || ' '
           || coalesce(app_user.told_name || ' ', '') || coalesce(phone.display_name,
             (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id
               ORDER BY one.expires_at DESC LIMIT 1),
             (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
               ORDER BY one.registered_at DESC LIMIT 1), '')
-          || coalesce(listed_user.groups, '')), lower($3::text)) > 0)
-      ORDER BY app_user.id LIMIT $4
-      """, application, start, text, pageLength, end
+          || coalesce(listed_user.groups, '')), lower($4::text)) > 0
+      ORDER BY app_user.id LIMIT $5
+      """, application, id, last ?? Int64.max, text, pageLength
     ).map { try $0.get("id") }
-    let users = try find(ids, in: db)
-    return (users, users.count == pageLength ? users.last?.id : end < greatest ? end : nil)
+    return (try find(ids, in: db), ids.count == pageLength ? ids.last : last)
   }
 }
 

@@ -58,7 +58,7 @@ enum Schema {
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
-    .keptCounts,
+    .keptCounts, .usersInOrder,
   ]
 
   static var migrator: DatabaseMigrator {
