@@ -69,6 +69,30 @@ import Testing
     }
   }
 
+  /// However many entries came since: the front page shows them.
+  @Test(arguments: StorageEngine.allCases)
+  func allRefusalsAreFoundWithoutASearch(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let phone = try await room.phone()
+    for host in ["web-1", "web-2"] {
+      let refused = try await room.started(room.ask(host: host))
+      _ = try await room.answer(refused.id, .deny, by: phone).get()
+    }
+    for _ in 0..<6 { _ = try await room.approved(by: phone, host: "web-3") }
+    func page(_ filter: AuditFilter, before id: Int64? = nil) async throws -> AuditPage {
+      try await room.storage.auditEntries(matching: filter, before: id, limit: 1)
+    }
+    let refusals = AuditFilter(result: .denied, reach: 3)
+    let first = try await page(refusals)
+    #expect(names(first.entries) == ["denied web-2"] && first.entries.first?.known?.name == "Alice")
+    let second = try await page(refusals, before: first.further)
+    #expect(names(second.entries) == ["denied web-1"])
+    #expect(try await page(refusals, before: second.further).entries.isEmpty)
+    // A search of them is one of all entries.
+    let search = try await page(AuditFilter(user: "alice", result: .denied, reach: 3))
+    #expect(search.entries.isEmpty && search.further != nil)
+  }
+
   @Test(arguments: StorageEngine.allCases) func sessionsAreFiltered(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     let phone = try await room.phone()

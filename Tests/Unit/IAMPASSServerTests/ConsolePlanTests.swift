@@ -72,6 +72,60 @@ import Testing
     }
   }
 
+  // MARK: What is rare
+
+  @Test func sqliteFindsRefusalsByTheirIndex() async throws {
+    let found = try await looks(at: "audit", by: statement("FROM audit WHERE event = 'denied'"))
+    #expect(found.count == 1 && found.first?.contains("INDEX refused_entry (id>? AND id<?)") == true, "\(found)")
+  }
+
+  @Test func postgreSQLFindsRefusalsByTheirIndex() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try StatementPlanTests.explaining(room)
+    try StatementPlanTests.fillAudit(connection)
+    let lines = try StatementPlanTests.plan(of: statement("FROM audit WHERE event = 'denied'"), connection)
+    #expect(lines.contains { $0.contains("refused_entry") }, "\(lines)")
+  }
+
+  /// Those of the page of computers, and those of an application.
+  private func copiedComputers() throws -> [String] {
+    let join = "FROM host_mark CROSS JOIN host_credential"
+    return [try statement(join, "lower($1::text)"), try statement(join, "SELECT host_mark.*")]
+  }
+
+  @Test func sqliteFindsCopiedComputersByTheirIndex() async throws {
+    for one in try copiedComputers() {
+      let marks = try await looks(at: "host_mark", by: one)
+      #expect(marks.count == 1 && marks.first?.contains("INDEX copied_computer") == true, "\(marks)")
+      let computers = try await looks(at: "host_credential", by: one)
+      #expect(computers.count == 1 && computers.first?.contains("(id=?)") == true, "\(computers)")
+    }
+  }
+
+  @Test func postgreSQLFindsCopiedComputersByTheirIndex() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let connection = try StatementPlanTests.explaining(room)
+    try connection.run(
+      script: "ALTER TABLE host_credential DISABLE TRIGGER USER; ALTER TABLE host_mark DISABLE TRIGGER USER")
+    _ = try connection.run([
+      PostgreSQLCall(
+        """
+        INSERT INTO host_credential (id, application, name, host, secret, created_at)
+        SELECT 'one ' || n, $1, 'desk ' || n, 'host ' || n, 's', n FROM generate_series(1, 3000) AS n
+        """, .text(room.application.id)),
+      PostgreSQLCall(
+        """
+        INSERT INTO host_mark (credential, mark, seen_at, are_both_used)
+        SELECT 'one ' || n, '1', n, 0 FROM generate_series(1, 3000) AS n
+        """),
+    ])
+    try connection.run(script: "ANALYZE host_credential; ANALYZE host_mark")
+    for one in try copiedComputers() {
+      let lines = try StatementPlanTests.plan(of: one, connection)
+      #expect(lines.contains { $0.contains("copied_computer") }, "\(lines)")
+    }
+  }
+
   /// The planner takes any index of a table that is empty.
   private static func fillSessions(_ connection: PostgreSQLConnection, of room: StorageFixture) throws {
     try connection.run(script: "ALTER TABLE session DISABLE TRIGGER USER")

@@ -237,7 +237,7 @@ import Testing
   }
 
   /// The planner takes any index of a table that is empty.
-  private static func fillAudit(_ connection: PostgreSQLConnection) throws {
+  static func fillAudit(_ connection: PostgreSQLConnection) throws {
     try connection.run(
       script: """
         ALTER TABLE audit DISABLE TRIGGER USER;

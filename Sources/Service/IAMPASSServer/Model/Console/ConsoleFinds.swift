@@ -12,7 +12,7 @@ struct AuditFilter: Sendable {
   }
 
   /// The most entries that one search reads, so that a table of years is not read for one page.
-  static let greatestReach: Int64 = 50_000
+  static let greatestReach: Int64 = 10_000
   /// Milliseconds by which the dates of entries may differ from the order in which they were noted: the wall clock may
   /// have been set meanwhile.
   static let slack = UnixTime.millisecondsOfDay
@@ -29,6 +29,9 @@ struct AuditFilter: Sendable {
   /// The beginning of the day after the last one; nil: until now.
   var until: UnixTime?
   var reach = Self.greatestReach
+
+  /// Whether it asks for refusals, whoever's and wherever. They are few among all entries, and no search is needed.
+  var isForAllRefusals: Bool { result == .denied && user.isEmpty && computer.isEmpty }
 }
 
 /// A page of the audit.

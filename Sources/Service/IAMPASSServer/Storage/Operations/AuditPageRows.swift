@@ -11,6 +11,11 @@ extension AuditPage {
     let until = try filter.until.map { try place($0, plus: AuditFilter.slack) ?? 0 } ?? Int64.max
     let end = min(try newest?.get("id") ?? 0, until) + 1
     let first = (try filter.from.flatMap { try place($0, plus: -AuditFilter.slack) } ?? 0) + 1
+    if filter.isForAllRefusals {
+      entries = try AuditEntry.refusals(filter, from: first, before: end, limit: limit, in: db)
+      further = entries.count == limit ? entries.last?.id : nil
+      return
+    }
     let begin = max(first, end - filter.reach)
     entries = try AuditEntry.find(filter, from: begin, before: end, limit: limit, in: db)
     further = entries.count == limit ? entries.last?.id : begin > first ? begin : nil
@@ -47,13 +52,38 @@ extension AuditEntry {
       ORDER BY entry.id DESC
       """, id, filter.user, filter.computer, filter.result?.rawValue ?? "",
       filter.from?.milliseconds ?? 0, filter.until?.milliseconds ?? Int64.max, limit, first
-    ).map { row in
-      var entry = try AuditEntry(row: row)
-      entry.known = try (row.get("user_token") as String?).map { token in
-        try KnownUser(
-          listed: row.get("listed_name"), told: row.get("told_name"), called: row.get("called"), id: token)
-      }
-      return entry
+    ).map(AuditEntry.init(knowing:))
+  }
+
+  /// Refusals of these days, whoever's and wherever. An index has them.
+  fileprivate static func refusals(
+    _ filter: AuditFilter, from first: Int64, before id: Int64, limit: Int, in db: some StorageTransaction
+  ) throws -> [AuditEntry] {
+    try db.all(
+      """
+      SELECT entry.*, app_user.name AS user_token, app_user.told_name, listed_user.name AS listed_name,
+        coalesce(
+          (SELECT one.display_name FROM phone AS one WHERE one.user_id = app_user.id
+            ORDER BY one.cut_off_at IS NULL DESC, one.registered_at DESC LIMIT 1),
+          (SELECT one.display_name FROM link AS one WHERE one.user_id = app_user.id ORDER BY one.expires_at DESC LIMIT 1)
+        ) AS called
+      FROM (
+        SELECT * FROM audit WHERE event = 'denied' AND id < $1 AND id >= $2 AND at >= $3 AND at < $4
+        ORDER BY id DESC LIMIT $5
+      ) AS entry
+      LEFT JOIN app_user ON app_user.id = entry.user_id
+      LEFT JOIN listed_user ON listed_user.user_id = app_user.id
+      ORDER BY entry.id DESC
+      """, id, first, filter.from?.milliseconds ?? 0, filter.until?.milliseconds ?? Int64.max, limit
+    ).map(AuditEntry.init(knowing:))
+  }
+
+  /// For a statement that also has the user as the service knows them now.
+  private init(knowing row: some StorageRow) throws {
+    try self.init(row: row)
+    known = try (row.get("user_token") as String?).map { token in
+      try KnownUser(
+        listed: row.get("listed_name"), told: row.get("told_name"), called: row.get("called"), id: token)
     }
   }
 }

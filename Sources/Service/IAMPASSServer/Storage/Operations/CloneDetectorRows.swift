@@ -104,9 +104,9 @@ extension StorageEngine {
       }
       let rows = try db.all(
         """
-        SELECT host_mark.*, host_credential.name FROM host_mark
-        JOIN host_credential ON host_credential.id = host_mark.credential
-        WHERE host_credential.application = $1 AND host_credential.revoked_at IS NULL AND forked_at IS NOT NULL
+        SELECT host_mark.*, host_credential.name FROM host_mark CROSS JOIN host_credential
+        WHERE host_credential.id = host_mark.credential AND forked_at IS NOT NULL
+          AND host_credential.application = $1 AND host_credential.revoked_at IS NULL
         ORDER BY host_credential.name
         """, application.id)
       return try rows.compactMap { row in

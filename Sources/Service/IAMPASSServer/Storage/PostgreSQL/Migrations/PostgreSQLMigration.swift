@@ -33,7 +33,7 @@ enum PostgreSQLSchema {
     .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
     .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
-    .keptCounts, .usersInOrder,
+    .keptCounts, .usersInOrder, .rareEntries,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.

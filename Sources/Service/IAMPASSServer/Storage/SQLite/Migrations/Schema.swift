@@ -58,7 +58,7 @@ enum Schema {
     .markStamps,
     .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
-    .keptCounts, .usersInOrder,
+    .keptCounts, .usersInOrder, .rareEntries,
   ]
 
   static var migrator: DatabaseMigrator {
