@@ -157,6 +157,48 @@ import Testing
     #expect((first + second).map(\.id) == expected)
   }
 
+  @Test(arguments: StorageEngine.allCases, [false, true])
+  func aSearchOfComputersGoesOnWhereItStopped(_ engine: StorageEngine, _ areSilent: Bool) async throws {
+    let room = try await StorageFixture(engine)
+    for number in 0..<7 {
+      let name = "desk-\(number)"
+      _ = try await room.storage.createHostCredential(named: name, host: name, of: room.application.id, at: room.now)
+    }
+    room.clock.advance(seconds: 3 * 86_400)
+    var search = ComputerSearch(text: "K-5", silentSince: areSilent ? room.now : nil, reach: 3)
+    var found: [String] = []
+    var pages = 0
+    repeat {
+      let page = try await room.storage.computerPage(search, at: room.now)
+      found += page.computers.map(\.credential.host)
+      search.after = page.further
+      pages += 1
+    } while search.after != nil && pages < 100
+    #expect(found == ["desk-5"] && pages == 3)
+    // Without a text, the length alone bounds a page.
+    let all = try await room.storage.computerPage(
+      ComputerSearch(silentSince: areSilent ? room.now : nil, reach: 3), at: room.now)
+    #expect(all.computers.count == 7 && all.further == nil)
+  }
+
+  @Test func theConsoleSaysHowFarASearchOfComputersGoes() async throws {
+    let fixture = try await Fixture()
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    try await fixture.service.storage.write { [shop = fixture.application.id] db in
+      try db.execute(
+        sql: """
+          WITH RECURSIVE counted (n) AS (SELECT 10000 UNION ALL SELECT n + 1 FROM counted WHERE n < 15000)
+          INSERT INTO host_credential (id, application, name, host, secret, created_at)
+          SELECT 'one-' || n, ?, 'desk-' || n, 'desk-' || n, 's', 1 FROM counted
+          """, arguments: [shop])
+    }
+    let page = await visitor.get("/joins?q=desk-15000").text
+    #expect(page.contains("None among these computers.") && page.contains("a search looks through 5000 computers"))
+    let next = await visitor.get("/joins?q=desk-15000&after=desk-14999&id=one-14999").text
+    #expect(page.contains("q=desk-15000&amp;after=desk-14999&amp;id=one-14999\""))
+    #expect(next.contains(">desk-15000</td>") && !next.contains("a search looks through"))
+  }
+
   @Test(arguments: StorageEngine.allCases) func usersAreFoundByNameAndGroup(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     for number in 0..<120 {

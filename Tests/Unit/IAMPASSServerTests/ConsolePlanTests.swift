@@ -72,6 +72,22 @@ import Testing
     }
   }
 
+  // MARK: Computers
+
+  /// A search of computers ends at its bound. Its last computer is found by the same indices.
+  @Test func sqliteEndsASearchOfComputersAtItsBound() async throws {
+    let names = try statement("FROM host_credential", "(name, id) <= ($4::text, $5::text)")
+    #expect(
+      try await looks(at: "host_credential", by: names)
+        == ["SEARCH host_credential USING INDEX computer_by_name ((name,id)>(?,?) AND (name,id)<(?,?))"])
+    let silent = try await looks(at: "host_credential", by: statement("(used_day, name, id) <= ($4::bigint"))
+    #expect(silent.count == 1 && silent.first?.contains("AND (used_day,name,id)<(?,?,?))") == true, "\(silent)")
+    for (part, index) in [("LIMIT 1 OFFSET $3", "computer_by_name"), ("LIMIT 1 OFFSET $4", "silent_computer")] {
+      let ends = try await looks(at: "host_credential", by: statement("FROM host_credential", part))
+      #expect(ends.count == 1 && ends.first?.contains("INDEX \(index) (") == true, "\(ends)")
+    }
+  }
+
   // MARK: What is rare
 
   @Test func sqliteFindsRefusalsByTheirIndex() async throws {

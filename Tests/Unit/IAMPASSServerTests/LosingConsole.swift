@@ -56,8 +56,8 @@ extension LosingStorage {
     try await call { try await $0.signInCounts(since: day) }
   }
 
-  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {
-    try await call { try await $0.computers(search, at: now) }
+  func computerPage(_ search: ComputerSearch, at now: UnixTime) async throws -> ComputerPage {
+    try await call { try await $0.computerPage(search, at: now) }
   }
 
   func state(of subject: ConsoleSubject) async throws -> String { try await call { try await $0.state(of: subject) } }

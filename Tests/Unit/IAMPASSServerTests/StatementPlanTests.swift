@@ -229,7 +229,7 @@ import Testing
   }
 
   private static func silentComputers() throws -> String {
-    try #require(try allStatements().first { $0.contains("ORDER BY used_day") })
+    try #require(try allStatements().first { $0.contains("ORDER BY used_day") && $0.contains("lower($1::text)") })
   }
 
   private static func allowedLocums() throws -> String {

@@ -72,6 +72,8 @@ struct SessionPage: Sendable {
 /// Which computers are shown.
 struct ComputerSearch: Sendable {
   static let pageLength = 50
+  /// The most computers that one search by text looks at, so that its page costs the same in any company.
+  static let greatestReach = 5_000
 
   /// A part of a name, a host or a group.
   var text = ""
@@ -81,6 +83,14 @@ struct ComputerSearch: Sendable {
   var silentSince: UnixTime?
   /// Only computers that were copied, or whose disk was restored.
   var isCopied = false
+  var reach = Self.greatestReach
+}
+
+/// A page of the computers.
+struct ComputerPage: Sendable {
+  let computers: [ComputerSummary]
+  /// The list or the search continues after this name and id; nil if there are no more.
+  let further: (name: String, id: String)?
 }
 
 /// A computer with a credential, as the console lists it.

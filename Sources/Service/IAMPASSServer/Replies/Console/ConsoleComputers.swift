@@ -9,12 +9,12 @@ extension Console {
     if let name = call.target.value("after"), let id = call.target.value("id") { search.after = (name, id) }
     if query("silent") == "on" { search.silentSince = now.advanced(seconds: -86_400) }
     search.isCopied = query("copied") == "on"
-    let found = try await storage.computers(search, at: now)
+    let found = try await storage.computerPage(search, at: now)
     var table = ConsoleTable([
       "Computer", "Application", "Credential", "Group", "Version", "User list", "Last seen", "Live sessions",
       "Held back",
     ])
-    for one in found {
+    for one in found.computers {
       table.add([
         "\(one.credential.host)\(copy(of: one, visitor))",
         "<a href=\"\(base)/application/\(one.credential.application)\">\(one.application)</a>",
@@ -25,18 +25,22 @@ extension Console {
         "\(one.heldBack)",
       ])
     }
+    let note: HTML =
+      search.text.isEmpty
+      ? .nothing
+      : "<span class=\"soft\">(a search looks through \(ComputerSearch.greatestReach) computers, and goes on there)</span>"
     let more: HTML =
-      found.last.map { last -> HTML in
-        guard found.count == ComputerSearch.pageLength else { return .nothing }
-        let further = [("after", last.credential.name), ("id", last.credential.id)]
-        return "<p><a href=\"\(next("/joins", keeping: ["q", "silent", "copied"], further))\">More computers</a></p>"
+      found.further.map { place -> HTML in
+        let address = next("/joins", keeping: ["q", "silent", "copied"], [("after", place.name), ("id", place.id)])
+        return "<p><a href=\"\(address)\">More computers</a> \(note)</p>"
       } ?? .nothing
+    let none = found.further == nil ? "No computer has joined, or none is found." : "None among these computers."
     let choices: HTML = "\(choice("silent", "Silent for a day"))\(choice("copied", "Copied"))"
     return """
       <section aria-labelledby="computers">
       <h2 id="computers">Computers</h2>
       \(searchForm("/joins", [("q", "Name or group", "search")], choices))
-      \(table.html(none: "No computer has joined, or none is found."))
+      \(table.html(none: none))
       \(more)
       <p class="soft">Held back: requests since yesterday that came while another one was open. A computer whose users are
       in a file of its own tells no version.</p>

@@ -99,8 +99,9 @@ protocol ConsoleStore: AdministratorStore {
   /// Counts of sign-ins by day and result, from `day` on: days since 1970, in UTC by the wall clock.
   func signInCounts(since day: Int64) async throws -> [SignInCount]
 
-  /// Usable credentials of computers, sorted by name, at most ``ComputerSearch/pageLength``.
-  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary]
+  /// Usable credentials of computers, sorted by name, at most ``ComputerSearch/pageLength``, and among at most
+  /// ``ComputerSearch/reach`` of them if it is a search by text.
+  func computerPage(_ search: ComputerSearch, at now: UnixTime) async throws -> ComputerPage
 
   // MARK: Applications
 
@@ -212,6 +213,11 @@ extension ConsoleStore {
     -> ApplicationOverview?
   {
     try await application(id, usersAfter: user, matching: text, credentialsAt: 0)
+  }
+
+  /// The computers of a page.
+  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {
+    try await computerPage(search, at: now).computers
   }
 
   /// The newest live sessions.

@@ -71,8 +71,8 @@ extension StorageEngine {
     try await read { try SignInCount.all(since: day, in: $0) }
   }
 
-  func computers(_ search: ComputerSearch, at now: UnixTime) async throws -> [ComputerSummary] {
-    try await read { try ComputerSummary.find(search, at: now, in: $0) }
+  func computerPage(_ search: ComputerSearch, at now: UnixTime) async throws -> ComputerPage {
+    try await read { try ComputerPage(search, at: now, in: $0) }
   }
 
   func application(_ id: String) async throws -> Application? {

@@ -95,10 +95,8 @@ extension UserSummary {
 }
 
 extension ComputerSummary {
-  static func find(_ search: ComputerSearch, at now: UnixTime, in db: some StorageTransaction) throws
-    -> [ComputerSummary]
-  {
-    let ids = try search.ids(in: db)
+  /// The computers with these credentials, in their order.
+  static func find(_ ids: [String], at now: UnixTime, in db: some StorageTransaction) throws -> [ComputerSummary] {
     guard !ids.isEmpty else { return [] }
     let sql: StaticString = """
       SELECT host_credential.*, application.name AS shown, host_report.software,
