@@ -26,7 +26,7 @@ import Testing
 
   @Test func sqliteFindsTheSessionsOfAUsersPageByTheUser() async throws {
     let found = try await looks(at: "session", by: sessionsOfAUser())
-    #expect(found.count == 1 && found.first?.contains("(user=?)") == true, "\(found)")
+    #expect(found.count == 1 && found.first?.contains("INDEX live_session (user=?)") == true, "\(found)")
   }
 
   @Test func postgreSQLFindsTheSessionsOfAUsersPageByTheUser() async throws {

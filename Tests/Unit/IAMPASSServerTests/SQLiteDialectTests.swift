@@ -36,6 +36,13 @@ import Testing
         == "id IN (SELECT value FROM json_each(?1))")
   }
 
+  @Test func anIndexIsNamedToSQLiteAlone() {
+    #expect(
+      SQLiteDialect.translated("SELECT day / 2 FROM session /*SQLite INDEXED BY number */ WHERE user_id = $1")
+        == "SELECT day / 2 FROM session INDEXED BY number  WHERE user = ?1")
+    #expect(SQLiteDialect.translated("a /*SQLite b") == "a b")
+  }
+
   @Test func aColumnIsFoundByItsNameInSQLite() {
     #expect(SQLiteDialect.column("user_id") == "user")
     #expect(SQLiteDialect.column("name") == "name")

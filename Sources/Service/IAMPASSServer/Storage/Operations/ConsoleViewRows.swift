@@ -104,8 +104,8 @@ extension ComputerSummary {
           THEN coalesce(user_list.version, 0) ELSE coalesce((SELECT (head::json ->> 'number')::bigint FROM signed_list
             WHERE signed_list.application = host_credential.application ORDER BY serial DESC LIMIT 1), 0) END AS list_version,
         host_mark.address AS mark_address, other_address, forked_at, coalesce(are_both_used, 0) AS are_both_used,
-        (SELECT count(*) FROM session WHERE session.credential = host_credential.id AND ended_at IS NULL
-          AND approved_at IS NOT NULL) AS live_sessions,
+        (SELECT count(*) FROM session /*SQLite INDEXED BY live_session_of_credential */
+          WHERE session.credential = host_credential.id AND ended_at IS NULL AND approved_at IS NOT NULL) AS live_sessions,
         (SELECT coalesce(sum(held_back), 0)::bigint FROM session WHERE session.credential = host_credential.id
           AND started_at > $1 AND held_back > 0) AS held_back
       FROM host_credential JOIN application ON application.id = host_credential.application

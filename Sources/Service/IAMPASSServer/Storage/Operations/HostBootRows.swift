@@ -29,7 +29,10 @@ extension HostBoot {
       DELETE FROM host_boot WHERE credential = $1 AND number NOT IN
         (SELECT number FROM host_boot WHERE credential = $1 ORDER BY number DESC LIMIT $2)
       """, credential, keptCount)
-    let sql: StaticString = "SELECT * FROM session WHERE credential = $1 AND ended_at IS NULL AND boot_id <> $2"
+    let sql: StaticString = """
+      SELECT * FROM session /*SQLite INDEXED BY live_session_of_credential */
+      WHERE credential = $1 AND ended_at IS NULL AND boot_id <> $2
+      """
     let earlier = try db.all(sql, credential, boot.id).map(UnendedSession.init(row:))
     return .isNew(ended: try UnendedSession.close(earlier, .computerRestarted, at: now, in: db))
   }

@@ -112,7 +112,10 @@ extension KnownCredential {
     try db.execute(
       "UPDATE host_credential SET revoked_at = $1 WHERE id = $2 AND revoked_at IS NULL", now.milliseconds, id)
     return try Session.closeUnanswered(
-      "SELECT * FROM session WHERE ended_at IS NULL AND credential = $1", id, at: now, in: db)
+      """
+      SELECT * FROM session /*SQLite INDEXED BY live_session_of_credential */
+      WHERE ended_at IS NULL AND credential = $1
+      """, id, at: now, in: db)
   }
 }
 

@@ -7,7 +7,8 @@ extension SessionSummary {
   static func live(of user: Int64, in db: some StorageTransaction) throws -> [SessionSummary] {
     try db.all(
       """
-      SELECT session.*, application.name AS application_name, phone.display_name FROM session
+      SELECT session.*, application.name AS application_name, phone.display_name
+      FROM session /*SQLite INDEXED BY live_session */
       JOIN application ON application.id = session.application
       LEFT JOIN phone ON phone.id = coalesce(session.answered_by, (SELECT one.id FROM phone AS one
         WHERE one.user_id = session.user_id AND one.cut_off_at IS NULL ORDER BY one.registered_at, one.number LIMIT 1))

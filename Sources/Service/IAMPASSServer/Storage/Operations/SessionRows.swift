@@ -99,14 +99,18 @@ extension Session {
   private static func unendedRows<Transaction: StorageTransaction>(
     of user: Int64, in db: Transaction
   ) throws -> [Transaction.Row] {
-    try db.all("SELECT * FROM session WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number", user)
+    try db.all(
+      """
+      SELECT * FROM session /*SQLite INDEXED BY live_session */
+      WHERE user_id = $1 AND ended_at IS NULL ORDER BY started_at, number
+      """, user)
   }
 
   /// As ``endable(of:in:)``, for all of these users.
   static func endable(ofAny users: [Int64], in db: some StorageTransaction) throws -> [UnendedSession] {
     try db.all(
       """
-      SELECT * FROM session
+      SELECT * FROM session /*SQLite INDEXED BY live_session */
       WHERE user_id IN (SELECT value::bigint FROM json_array_elements_text($1::json)) AND ended_at IS NULL
       ORDER BY started_at, number
       """, users
@@ -125,8 +129,10 @@ extension Session {
   static func byLocums(of user: Int64, at now: UnixTime, in db: some StorageTransaction) throws -> [LocumApproval] {
     let start = now.advanced(seconds: -Locum.shownTime).milliseconds
     return try db.all(
-      "SELECT * FROM session WHERE user_id = $1 AND locum_phone IS NOT NULL AND started_at > $2 ORDER BY started_at",
-      user, start
+      """
+      SELECT * FROM session /*SQLite INDEXED BY helped_session */
+      WHERE user_id = $1 AND locum_phone IS NOT NULL AND started_at > $2 ORDER BY started_at
+      """, user, start
     ).compactMap { try? Session(row: $0) }.compactMap(LocumApproval.init)
   }
 

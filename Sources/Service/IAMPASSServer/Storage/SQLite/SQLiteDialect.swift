@@ -5,11 +5,18 @@ import Synchronization
 /// The tables are the same except for a few names: `user` is a function of PostgreSQL, and `number` replaces SQLite's
 /// rowid. If an operation needs more of PostgreSQL, its words are added here, or each engine has its own operation. A
 /// column of an answer must not be called `number`, because it would become `rowid`.
+///
+/// SQLite has no statistics of the rows. If two indices have the same columns, it may take the one that also has ended
+/// sessions. So `/*SQLite INDEXED BY live_session */` after a table's name tells SQLite the index. To PostgreSQL it is a
+/// comment.
 enum SQLiteDialect {
   private static let words = [
     "app_user": "user", "user_id": "user", "number": "rowid",
     "greatest": "max", "least": "min", "strpos": "instr", "json_array_elements_text": "json_each",
   ]
+
+  /// The beginning of a comment with words for SQLite alone.
+  private static let onlyHere = "/*SQLite "
 
   /// The translated statements, by their addresses in the program. There are some hundred.
   private static let known = Mutex<[UInt: String]>([:])
@@ -37,6 +44,11 @@ enum SQLiteDialect {
         let quoted = rest[..<end]
         statement.append(contentsOf: quoted == "\"C\"" ? "BINARY" : quoted)
         rest = rest[end...]
+      case "/" where rest.hasPrefix(onlyHere):
+        let comment = rest.dropFirst(onlyHere.count)
+        let end = comment.firstIndex(of: "*") ?? comment.endIndex
+        statement.append(contentsOf: comment[..<end])
+        rest = comment[end...].dropFirst(2)
       case "$":
         statement.append("?")
         rest.removeFirst()
