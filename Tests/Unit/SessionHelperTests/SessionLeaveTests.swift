@@ -86,6 +86,40 @@ import Testing
     #expect(office.logind.askedToEnd == [])
     #expect(office.logind.terminated == ["1"])
   }
+
+  /// A terminal may have to pass the line on. Those of a desktop end with its screen.
+  @Test(
+    arguments: [("lightdm", "wayland", ["1"]), ("lightdm", "x11", ["1"]), ("sshd", "tty", [])]
+      as [(String, String, [String])])
+  func nobodyReadsTheLineOnADesktopThatEnds(_ service: String, _ type: String, _ terminated: [String]) throws {
+    let office = try HelperFixture()
+    let id = try office.signIn(type: type, service: service)
+    office.pass()
+    office.says("walkaway", of: id)
+    for _ in 0..<2_000 where office.seat.said.isEmpty { office.pass(milliseconds: 5) }
+    #expect(office.seat.said == ["1: Signed out: your phone left."])
+    #expect(office.logind.terminated == terminated)
+  }
+
+  /// logind may take 2 s for each.
+  @Test func manyDesktopsAreToldAtOnceAndEndInTurns() throws {
+    let office = try HelperFixture()
+    let logouts = SessionLogouts(
+      kept: LeavingSessions(run: office.run), logind: office.logind, seat: office.seat, log: office.log)
+    for number in 1...5 {
+      let id = try office.signIn(
+        "u\(number)", uid: UInt32(1_000 + number), session: String(number), type: "wayland", service: "lightdm")
+      let record = try office.ledger.read(id)
+      let binding = try #require(record.binding)
+      logouts.begin(LeavingSession(record, binding), .walkaway, office.setup, 0)
+    }
+    #expect(office.seat.said.count == 5)
+    #expect(office.logind.terminated == [])
+    logouts.turn(0)
+    #expect(office.logind.terminated.count == 4)
+    logouts.turn(0)
+    #expect(office.logind.terminated.count == 5)
+  }
 }
 
 /// A process of our own that sleeps.

@@ -62,6 +62,8 @@ struct SessionLogout {
   /// The PAM service that opened the session, by logind. The record may have another name, or may be missing: a password
   /// or SDDM by itself opened the session.
   private var openedBy = ""
+  /// It is a desktop on a screen of this computer, which ends with all its terminals: nobody could read a line there.
+  private var isDesktop = false
   /// The session's processes got SIGTERM.
   private var wasAsked = false
   /// When the next action is due.
@@ -99,6 +101,9 @@ struct SessionLogout {
   func isOf(_ logindSession: String) -> Bool { binding.logindSession == logindSession }
 
   var isFinished: Bool { phase == .finished }
+
+  /// Whether its user is still to be told.
+  var isToTell: Bool { phase == .speaking || phase == .telling }
 
   /// Whether it is too late to call the logout off.
   var hasTerminated: Bool {
@@ -147,6 +152,7 @@ struct SessionLogout {
   mutating func took(_ outcome: LogoutOutcome, at now: Int64) -> LogoutRemark? {
     if case .facts(let facts) = outcome, facts.isOursOrLeft, case .there(let found) = facts.sight {
       openedBy = found.service
+      isDesktop = facts.isOurs && found.canLock
     }
     switch (phase, outcome) {
     case (.resuming, .facts(let facts)): return resume(facts, now)
@@ -157,7 +163,7 @@ struct SessionLogout {
     case (.telling, .done):
       phase = .terminating
       // A display manager does not pass on lines.
-      if !isAskedFirst { due = now + Self.readingTime }
+      if !isAskedFirst, !isDesktop { due = now + Self.readingTime }
     case (.terminating, .facts(let facts)): return terminate(facts, now)
     case (.asking, .done):
       wasAsked = true

@@ -42,7 +42,8 @@ final class SessionLogouts {
     guard !logouts.contains(where: { $0.session.id == session.id }) else { return }
     var logout = SessionLogout(
       session, rest: rest, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
-    perform(&logout, now)
+    // Each user is told at once. What follows takes its turn: many sessions may end together.
+    while logout.isToTell, step(&logout, now) {}
     logouts.append(logout)
   }
 
@@ -114,10 +115,15 @@ final class SessionLogouts {
   }
 
   private func perform(_ logout: inout SessionLogout, _ now: Int64) {
-    while let action = logout.next(at: now) {
-      let outcome = perform(action, &logout, now)
-      if let remark = logout.took(outcome, at: now) { log.write(remark.priority, remark.text) }
-    }
+    while step(&logout, now) {}
+  }
+
+  /// - Returns: false if no step is due.
+  private func step(_ logout: inout SessionLogout, _ now: Int64) -> Bool {
+    guard let action = logout.next(at: now) else { return false }
+    let outcome = perform(action, &logout, now)
+    if let remark = logout.took(outcome, at: now) { log.write(remark.priority, remark.text) }
+    return true
   }
 
   private func perform(_ action: LogoutAction, _ logout: inout SessionLogout, _ now: Int64) -> LogoutOutcome {
