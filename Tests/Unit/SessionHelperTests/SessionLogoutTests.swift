@@ -128,6 +128,35 @@ import Testing
     #expect(try LeavingSessions(run: office.run).ids() == [])
   }
 
+  /// A helper was killed as it ended the session for an administrator.
+  @Test func anEndThatIsStillAskedForIsNotHeldUpByItsNote() throws {
+    let office = try HelperFixture()
+    let id = try office.signIn { $0.isLogoutRequested = true }
+    let record = try office.ledger.read(id)
+    try LeavingSessions(run: office.run).write(LeavingSession(record, try #require(record.binding)))
+    office.pass(milliseconds: 1_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+
+  /// Such an end is decided once: what is dropped here never comes.
+  @Test func anEndThatIsDecidedWhileItsNoteWaitsForLogindIsCarriedOut() throws {
+    let office = try HelperFixture()
+    let record = try office.ledger.read(office.signIn())
+    let binding = try #require(record.binding)
+    let leaving = LeavingSession(record, binding)
+    try LeavingSessions(run: office.run).write(leaving)
+    let logouts = SessionLogouts(
+      kept: LeavingSessions(run: office.run), logind: office.logind, seat: office.seat, log: office.log)
+    office.logind.unclear = true
+    logouts.resume(.stop, 0)
+    logouts.turn(0)
+    #expect(office.log.count("logged out before, cannot be looked at") == 1)
+    office.logind.unclear = false
+    logouts.begin(leaving, .walkaway, office.setup, 100)
+    logouts.turn(200)
+    #expect(office.logind.terminated == ["1"])
+  }
+
   @Test func aDamagedNoteOfALogoutIsNamedAndLeft() throws {
     let office = try HelperFixture()
     let id = "0123456789abcdef0123456789abcdef"

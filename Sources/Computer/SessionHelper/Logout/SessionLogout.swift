@@ -102,6 +102,9 @@ struct SessionLogout {
 
   var isFinished: Bool { phase == .finished }
 
+  /// Whether another helper began it, and this one has not seen its session yet.
+  var isResuming: Bool { phase == .resuming }
+
   /// Whether its user is still to be told.
   var isToTell: Bool { phase == .speaking || phase == .telling }
 

@@ -33,13 +33,17 @@ final class SessionLogouts {
     begin(LeavingSession(watched.record, binding), rest: watched.rest, cause, setup, now)
   }
 
-  /// Begins to log a session out, with a record or without; does nothing if its logout has begun.
+  /// Begins to log a session out, with a record or without; does nothing if this helper has begun its logout.
   ///
   /// - Parameter rest: one of the processes that the session's host has left.
   func begin(
     _ session: LeavingSession, rest: ProcessIdentity? = nil, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64
   ) {
-    guard !logouts.contains(where: { $0.session.id == session.id }) else { return }
+    if let index = logouts.firstIndex(where: { $0.session.id == session.id }) {
+      // The note of a helper before this one decides nothing about a session that still runs, and this does.
+      guard logouts[index].isResuming else { return }
+      logouts.remove(at: index)
+    }
     var logout = SessionLogout(
       session, rest: rest, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
     // Each user is told at once. What follows takes its turn: many sessions may end together.
