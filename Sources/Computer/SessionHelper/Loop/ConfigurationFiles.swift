@@ -1,10 +1,14 @@
 import HostState
 
-/// The files of the configuration. The configuration is read again if one of them has changed.
+/// The files of the configuration. The configuration is read again if one of them has changed, and until it can be used:
+/// what was in the way may be no change of a file, such as the mode of a folder, or descriptors that had run out.
 struct ConfigurationFiles {
   private let configuration: String
   private var authorities: String?
-  private var seen: [FileStamp?]?
+  /// The files as they were before they were last read.
+  private var read: [FileStamp?]?
+  /// The files of the configuration in force; nil if there is none.
+  private var used: [FileStamp?]?
 
   init(path: String) { configuration = path }
 
@@ -13,15 +17,19 @@ struct ConfigurationFiles {
   mutating func note(authorities: String?) {
     guard authorities != self.authorities else { return }
     self.authorities = authorities
-    seen = seen.map { $0.dropLast() + [stamps.last ?? nil] }
+    read = read.map { $0.dropLast() + [stamps.last ?? nil] }
   }
 
-  mutating func forget() { seen = nil }
+  /// What was read is in force from now on.
+  mutating func wereUsed() { used = read }
 
+  mutating func forget() { used = nil }
+
+  /// Whether the files are to be read, because they are not those in force.
   mutating func haveChanged() -> Bool {
     let now = stamps
-    defer { seen = now }
-    return now != seen
+    read = now
+    return now != used
   }
 
   private var stamps: [FileStamp?] {

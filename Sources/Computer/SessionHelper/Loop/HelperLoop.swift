@@ -154,7 +154,7 @@ public final class HelperLoop {
 
   // MARK: The configuration
 
-  /// Reads the configuration if it has changed. The former one stays in force if the new one is not valid.
+  /// Reads the configuration if it has changed. The former one stays in force while the new one is not valid.
   private func configure(_ now: Int64) {
     guard files.haveChanged() || supervisor == nil else { return }
     do throws(Misconfiguration) {
@@ -165,6 +165,7 @@ public final class HelperLoop {
         settings: try setup.serviceSettings(), credential: try setup.credential(), unixTime: { Int64(time(nil)) })
       stacks.adopt(setup)
       adopt(try SupervisorSetup(setup), state: setup.state, pipeline, SessionInquiry(seal: seal), now)
+      files.wereUsed()
       if setup.run.path != run.path {
         // This also happens if the file could not be read at the start: the helper would watch a folder that stays
         // empty.
