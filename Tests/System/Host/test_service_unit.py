@@ -1,4 +1,7 @@
-"""The service's unit: systemd ends a service that hangs, and starts it again; one that may not go on is left alone."""
+"""The units: systemd ends a service that hangs, and starts it again; one that may not go on is left alone. What callers
+start by a socket may fail to start, and comes when it can."""
+
+import subprocess
 
 from host_case import HostCase
 
@@ -53,3 +56,52 @@ class Watched(HostCase):
         self.host.run("systemctl", "start", UNIT, check=False)
         self.assertEqual(self.property("ExecMainStatus"), "78")
         self.assertEqual((self.property("ActiveState"), self.property("NRestarts")), ("failed", "0"))
+
+
+class BySocket(HostCase):
+    #: More starts than systemd allows in ten seconds by itself.
+    STARTS = 6
+    #: A caller that does not give up before its input ends.
+    CALLER = """
+import socket, sys
+caller = socket.socket(socket.AF_UNIX, int(sys.argv[2]))
+caller.connect(sys.argv[1])
+sys.stdin.read()
+"""
+
+    def property(self, unit, name):
+        return self.host.run("systemctl", "show", "--property", name, "--value", unit).strip()
+
+    def put_back(self, socket, service, drop_in, was):
+        self.host.run("rm", "-f", drop_in)
+        self.host.run("systemctl", "daemon-reload")
+        self.host.run("systemctl", "stop", socket, service)
+        self.host.run("systemctl", "reset-failed", socket, service, check=False)
+        if was == "active":
+            self.host.run("systemctl", "start", socket)
+
+    def assert_comes_when_it_can(self, name, kind):
+        socket, service = f"{name}.socket", f"{name}.service"
+        drop_in = f"/run/systemd/system/{service}.d/failing.conf"
+        self.addCleanup(self.put_back, socket, service, drop_in, self.property(socket, "ActiveState"))
+        # As on a full disk, where systemd cannot make its folders. A second is long enough a pause, and soon over.
+        self.host.run("install", "-D", "-m", "644", "/dev/stdin", drop_in,
+                      text_in="[Service]\nExecStartPre=/bin/false\nRestartSec=1\n")
+        self.host.run("systemctl", "daemon-reload")
+        self.host.run("systemctl", "stop", service)
+        self.host.run("systemctl", "start", socket)
+        path = self.property(socket, "Listen").split()[0]
+        caller = self.host.start("python3", "-c", self.CALLER, path, str(kind), stdin=subprocess.PIPE)
+        self.addCleanup(caller.communicate, timeout=60)
+        self.assert_eventually("it is not tried again", lambda: int(self.property(service, "NRestarts")) >= self.STARTS)
+        self.assertEqual(self.property(socket, "ActiveState"), "active")
+        self.host.run("rm", drop_in)
+        self.host.run("systemctl", "daemon-reload")
+        self.assert_eventually("it does not come", lambda: self.property(service, "ActiveState") == "active")
+        self.assertEqual(self.property(socket, "ActiveState"), "active")
+
+    def test_a_broker_that_could_not_start_comes_when_it_can(self):
+        self.assert_comes_when_it_can("iampass-broker", 1)
+
+    def test_a_probe_that_could_not_start_comes_when_it_can(self):
+        self.assert_comes_when_it_can("iampass-presence", 5)
