@@ -126,6 +126,8 @@ final class TestService: SessionService {
   /// The times of status requests.
   private(set) var askedAt: [Int64] = []
   var asked: Int { askedAt.count }
+  /// Whether the last status request may be held.
+  private(set) var mayHoldLast = false
   private(set) var ended: [String] = []
   var takesManyAtOnce = true
   /// The delay of a reply, in ms.
@@ -141,6 +143,7 @@ final class TestService: SessionService {
 
   func askStatus(of session: RemoteSession, mayHold: Bool) -> Ticket {
     askedAt.append(now)
+    mayHoldLast = mayHold
     return give(answers[session.statusURL] ?? .failed(.serverFailed(status: 500)), after: latencies[session.statusURL])
   }
 

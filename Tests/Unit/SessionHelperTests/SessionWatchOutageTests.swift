@@ -63,6 +63,35 @@ extension SessionWatchTests {
     #expect(watch.next(says("walkaway"), at: Self.start + 60_000) == .logout(.walkaway))
   }
 
+  /// The service has held a question all the time, and is asked another one. It is out of reach, which nobody noticed.
+  @Test func aGracePeriodThatEndsInAnOutageThatIsNotNoticedYetLogsNobodyOut() {
+    let watch = watch { $0.walkawayGrace = 10 }
+    _ = watch.next(.answer(.status(.walkaway, held: true)), at: Self.start)
+    #expect(watch.next(.nothing, at: Self.start + 10_000) == .askAgain)
+    #expect(!watch.watch.isHeld)
+    #expect(watch.next(.nothing, at: Self.start + 10_001) == .nothing)
+    #expect(watch.next(.unanswered, at: Self.start + 25_000) == .nothing)
+    #expect(watch.next(.nothing, at: Self.start + 60_000) == .nothing)
+    #expect(watch.next(says("walkaway"), at: Self.start + 90_000) == .logout(.walkaway))
+  }
+
+  @Test func aPhoneThatIsBackAtTheLastMomentStays() {
+    let watch = watch { $0.walkawayGrace = 10 }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    #expect(watch.next(.nothing, at: Self.start + 10_000) == .askAgain)
+    #expect(watch.next(says("active"), at: Self.start + 10_050) == .nothing)
+    #expect(watch.next(says("walkaway"), at: Self.start + 60_000) == .warn(milliseconds: 10_000))
+    #expect(watch.next(.nothing, at: Self.start + 70_000) == .askAgain)
+  }
+
+  /// The expiry is not held up by a question that is not answered.
+  @Test func aSessionExpiresWhileItIsAskedAboutAgain() {
+    let watch = watch { $0.walkawayGrace = 10 }
+    _ = watch.next(says("walkaway"), at: Self.start + 12 * Self.hour)
+    #expect(watch.next(.nothing, at: Self.start + 12 * Self.hour + 10_000) == .askAgain)
+    #expect(watch.next(.nothing, at: Self.start + 12 * Self.hour + 60_000) == .logout(.expired))
+  }
+
   @Test func aPhoneThatReturnsInAnOutageIsNotLoggedOut() {
     let watch = watch { $0.walkawayGrace = 10 }
     _ = watch.next(says("walkaway"), at: Self.start)

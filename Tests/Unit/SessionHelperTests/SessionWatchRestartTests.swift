@@ -76,7 +76,8 @@ extension SessionWatchTests {
     _ = watch.next(.unanswered, at: Self.start + 1_000)
     #expect(watch.next(.nothing, at: Self.start + Self.grace + 1_000) == .leaveOpen(.unreachable))
     #expect(watch.next(says("walkaway"), at: Self.start + 1_799_999) == .nothing)
-    #expect(watch.next(.nothing, at: Self.start + 1_800_000) == .logout(.walkaway))
+    #expect(watch.next(.nothing, at: Self.start + 1_800_000) == .askAgain)
+    #expect(watch.next(says("walkaway"), at: Self.start + 1_800_050) == .logout(.walkaway))
   }
 
   @Test func anIgnoredWalkawayDoesNotSwallowAnOutage() {

@@ -51,7 +51,8 @@ import Testing
     #expect(watch.next(says("walkaway"), at: Self.start) == .warn(milliseconds: 10_000))
     #expect(watch.watch.deadline == Self.start + 10_000)
     #expect(watch.next(says("walkaway"), at: Self.start + 9_999) == .nothing)
-    #expect(watch.next(.nothing, at: Self.start + 10_000) == .logout(.walkaway))
+    #expect(watch.next(.nothing, at: Self.start + 10_000) == .askAgain)
+    #expect(watch.next(says("walkaway"), at: Self.start + 10_050) == .logout(.walkaway))
   }
 
   @Test func forgetsTheGracePeriodWhenThePhoneIsBack() {

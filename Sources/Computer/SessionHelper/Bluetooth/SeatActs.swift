@@ -89,7 +89,7 @@ final class SeatActs {
     switch action(for: cause, on: session) {
     case .lock: "this screen locks"
     case .logout: "you are signed out"
-    case .nothing, .warn, .warnOfExpiry, .askMark, .leaveOpen: nil
+    case .nothing, .warn, .warnOfExpiry, .askMark, .askAgain, .leaveOpen: nil
     }
   }
 
@@ -152,7 +152,7 @@ final class SeatActs {
     case .logout(let cause): logouts.begin(leaving, cause, setup, now)
     case .lock(let cause): lock(leaving, cause, now)
     case .leaveOpen(let cause): log.write(LOG_NOTICE, "left alone \(name(leaving)) cause=\(cause.rawValue)")
-    case .nothing, .warn, .warnOfExpiry, .askMark: return false
+    case .nothing, .warn, .warnOfExpiry, .askMark, .askAgain: return false
     }
     return true
   }

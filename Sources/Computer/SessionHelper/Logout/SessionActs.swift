@@ -49,7 +49,7 @@ final class SessionActs {
   /// Does what was decided about a session.
   func carryOut(_ action: WatchAction, _ watched: WatchedRecord, _ now: Int64) {
     switch action {
-    case .nothing, .warn, .warnOfExpiry, .askMark: break
+    case .nothing, .warn, .warnOfExpiry, .askMark, .askAgain: break
     case .logout(let cause): logouts.begin(watched, cause, setup, now)
     case .lock(let cause):
       guard let binding = watched.record.binding else { return }

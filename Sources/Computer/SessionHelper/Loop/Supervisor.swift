@@ -159,13 +159,21 @@ final class Supervisor {
 
   // MARK: Asking
 
-  private func ask(_ watched: WatchedRecord, _ now: Int64) {
+  private func ask(_ watched: WatchedRecord, mayHold: Bool = true, _ now: Int64) {
     watched.nextAsk = nil
     guard watched.question == nil, watched.closing == nil, !watched.record.isOffline, let watch = watched.watch,
       !watch.isOver
     else { return }
     guard let remote = watched.remote else { return couldNotAsk(watched, "its address is not the service's", now) }
-    inquiries.askStatus(of: watched, at: remote, now)
+    inquiries.askStatus(of: watched, at: remote, mayHold: mayHold, now)
+  }
+
+  /// Asks about a session in place of a question that the service may hold.
+  private func askAgain(_ watched: WatchedRecord, _ now: Int64) {
+    inquiries.forgetQuestion(of: watched)
+    // If the phone is back, the service may hold the next question at once.
+    watched.isFirstAnswer = true
+    ask(watched, mayHold: false, now)
   }
 
   private func takeOutcomes(_ now: Int64) {
@@ -233,6 +241,7 @@ final class Supervisor {
     case .warnOfExpiry(let milliseconds):
       if !acts.warnOfExpiry(watched, milliseconds) { watched.watch?.warnLater(at: now + Self.warnAgainTime) }
     case .askMark: inquiries.askMark(for: watched, now)
+    case .askAgain: askAgain(watched, now)
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause):
       if !isVouchedFor, cause == .ended || cause == .forgotten {
         if judge.mustJudge(watched, now) {

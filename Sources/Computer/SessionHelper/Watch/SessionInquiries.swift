@@ -26,8 +26,9 @@ final class SessionInquiries {
 
   // MARK: Questions
 
-  func askStatus(of watched: WatchedRecord, at remote: RemoteSession, _ now: Int64) {
-    keep(service.askStatus(of: remote, mayHold: watched.mayHold), watched, now)
+  /// - Parameter mayHold: false: the service answers at once.
+  func askStatus(of watched: WatchedRecord, at remote: RemoteSession, mayHold: Bool = true, _ now: Int64) {
+    keep(service.askStatus(of: remote, mayHold: mayHold && watched.mayHold), watched, now)
   }
 
   /// Asks for the service's position in its history. The session is asked about again after the answer.

@@ -34,7 +34,12 @@ public struct SessionWatch: Sendable, Equatable {
   private var forgotten = ForgottenAnswers()
   /// After a sleep, a restart, or a question without an answer that is believed, the service must answer before earlier
   /// knowledge is acted on: the phone may be back.
-  private var mustHearFirst = false
+  private var mustHearFirst = false { didSet { if mustHearFirst { isAskedAgain = false } } }
+  /// When the service last gave a status that is believed; nil before the first.
+  private var heardAt: Int64?
+  /// The phone's time to come back is over, and the service is asked whether it has. An earlier answer does not tell: a
+  /// question that the service holds is silent for a minute, also if the service is out of reach meanwhile.
+  private var isAskedAgain = false
   private(set) var hasWarned = false
   private var history: BelievedHistory
   /// The service's position in its history when it was last believed about this session; nil if it does not give one.
@@ -113,8 +118,11 @@ public struct SessionWatch: Sendable, Equatable {
   /// When the next decision by time alone is due; nil if there is none.
   public var deadline: Int64? {
     guard !isOver else { return nil }
-    let away = handled == nil && !mustHearFirst ? awaySince.map { $0 + table.policy.walkawayGrace } : nil
-    return [away, silentEnd, warningTime, ownExpiry].compactMap { $0 }.min()
+    return [awayEnd, silentEnd, warningTime, ownExpiry].compactMap { $0 }.min()
+  }
+
+  private var awayEnd: Int64? {
+    handled == nil && !mustHearFirst && !isAskedAgain ? awaySince.map { $0 + table.policy.walkawayGrace } : nil
   }
 
   private var silentEnd: Int64? { isOutageHandled ? nil : unansweredSince.map { $0 + table.policy.unreachableGrace } }
@@ -220,6 +228,8 @@ public struct SessionWatch: Sendable, Equatable {
 
   private mutating func hear(_ word: SessionStatus, _ now: Int64) {
     mustHearFirst = false
+    heardAt = now
+    isAskedAgain = false
     unansweredSince = nil
     forgotten = ForgottenAnswers()
     isOutageHandled = false
@@ -232,8 +242,11 @@ public struct SessionWatch: Sendable, Equatable {
   private mutating func actionOfTime(_ now: Int64) -> WatchAction {
     guard let deadline, now >= deadline else { return .nothing }
     if let ownExpiry, now >= ownExpiry { return act(.expired) }
-    if handled == nil, let awaySince, !mustHearFirst, now >= awaySince + table.policy.walkawayGrace {
-      return act(.walkaway)
+    if let awayEnd, now >= awayEnd {
+      if let heardAt, heardAt >= awayEnd { return act(.walkaway) }
+      isAskedAgain = true
+      isHeld = false
+      return .askAgain
     }
     if let silentEnd, now >= silentEnd {
       isOutageHandled = true

@@ -9,6 +9,8 @@ public enum WatchAction: Sendable, Equatable {
   case lock(Cause)
   /// Asks for the service's position in its history, which decides whether its answer about the session counts.
   case askMark
+  /// Asks about the session at once, by a question that the service does not hold.
+  case askAgain
   /// Does nothing but write the cause to the log.
   case leaveOpen(Cause)
 
@@ -16,7 +18,7 @@ public enum WatchAction: Sendable, Equatable {
   var cause: Cause? {
     switch self {
     case .logout(let cause), .lock(let cause), .leaveOpen(let cause): cause
-    case .nothing, .warn, .warnOfExpiry, .askMark: nil
+    case .nothing, .warn, .warnOfExpiry, .askMark, .askAgain: nil
     }
   }
 }

@@ -1,0 +1,31 @@
+import HostState
+import IAMPASSClient
+import Testing
+import WorkerLink
+
+@testable import HostSystem
+@testable import SessionHelper
+
+/// The end of the time in which a phone may come back.
+@Suite struct WalkawayGraceTests {
+  /// It is silent, as a service that holds a question, for longer than the phone may be away.
+  @Test func nobodyIsLoggedOutByASilenceThatIsAnOutage() throws {
+    let office = try HelperFixture { $0.walkawayGrace = 10 }
+    let id = try office.signIn()
+    office.pass()
+    office.says("walkaway", of: id, held: true)
+    for _ in 0..<2_000 where office.seat.said.isEmpty { office.pass(milliseconds: 5) }
+    office.says(.failed(.serverFailed(status: 503)), of: id)
+    office.service.latencies["https://localhost/status/\(id)"] = 60_000
+    office.pass(milliseconds: 9_000)
+    #expect(office.service.mayHoldLast)
+    office.pass(milliseconds: 3_000)
+    #expect(!office.service.mayHoldLast)
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == [])
+    office.service.latencies = [:]
+    office.says("walkaway", of: id)
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated == ["1"])
+  }
+}
