@@ -30,6 +30,22 @@ extension SessionWatchTests {
     #expect(watch.watch.isLeftAside)
   }
 
+  @Test(arguments: [60, 0] as [Int64])
+  func aWalkawayFromBeforeDoesNotEndWhatIsLeftAside(grace: Int64) {
+    let watch = watch(canLock: true) {
+      $0.walkawayGrace = grace
+      $0.onWalkaway = .lock
+    }
+    _ = watch.next(says("walkaway"), at: Self.start)
+    for minute: Int64 in 0..<3 {
+      let time = Self.start + 10_000 + minute * 60_000
+      #expect(watch.next(says("closed"), at: time) == .logout(.ended))
+      watch.watch.leaveAside(at: time)
+      #expect(watch.next(.nothing, at: time + 59_000) == .nothing)
+    }
+    #expect(watch.next(says("walkaway"), at: Self.start + 300_000) == .lock(.walkaway))
+  }
+
   @Test func leavesAsideOverARestart() {
     let before = watch()
     _ = before.next(says("closed"), at: Self.start)

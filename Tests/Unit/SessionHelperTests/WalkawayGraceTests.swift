@@ -28,4 +28,20 @@ import WorkerLink
     office.pass(milliseconds: 120_000)
     #expect(office.logind.terminated == ["1"])
   }
+
+  /// It was restored, and reports the end of every session. It could not say that a phone is back.
+  @Test func nobodyIsLoggedOutForAWalkawayByAServiceThatHasLostItsData() throws {
+    let office = try HelperFixture { $0.walkawayGrace = 60 }
+    let ids = try (1...6).map { try office.signIn("u\($0)", uid: UInt32(1_000 + $0), session: String($0)) }
+    office.pass(milliseconds: 10_000)
+    for id in ids { office.says("walkaway", of: id) }
+    office.pass(milliseconds: 10_000)
+    #expect(office.seat.said.count == 6)
+    for id in ids { office.says("closed", of: id) }
+    office.pass(milliseconds: 300_000)
+    #expect(office.logind.terminated == [])
+    for id in ids { office.says("walkaway", of: id) }
+    office.pass(milliseconds: 120_000)
+    #expect(office.logind.terminated.count == 6)
+  }
 }

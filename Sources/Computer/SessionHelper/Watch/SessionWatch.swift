@@ -293,6 +293,8 @@ public struct SessionWatch: Sendable, Equatable {
     handled = nil
     isDone = false
     leftAsideSince = leftAsideSince ?? now
+    // A service that has lost the session cannot say that its phone is back.
+    mustHearFirst = true
   }
 
   /// Acts on the end after all.
