@@ -16,8 +16,9 @@ import Testing
 
   @Test func aLeaderThatCannotBeLookedAtIsNotGone() throws {
     let (lock, office) = try lock(.unknown)
-    #expect(lock.step(office.logind, office.seat, now: 0) == .underWay)
-    #expect(lock.step(office.logind, office.seat, now: 4_999) == .underWay)
+    for now in stride(from: Int64(0), to: 5_000, by: 500) {
+      #expect(lock.step(office.logind, office.seat, now: now) == .underWay)
+    }
     #expect(lock.step(office.logind, office.seat, now: 5_000) == .failed)
     #expect(office.logind.locked == [])
   }
@@ -59,6 +60,22 @@ import Testing
     #expect(lock.step(office.logind, office.seat, now: 3_600_500) == .confirmed(.locker("swaylock")))
   }
 
+  /// logind was slow with others' sessions for eight seconds.
+  @Test func aLookThatComesLateTakesNoTimeFromALocker() throws {
+    let (lock, office) = try asked()
+    office.seat.lockers = ["1": RunningLocker(name: "swaylock", process: ProcessIdentity(pid: 7, startTime: 1))]
+    #expect(lock.step(office.logind, office.seat, now: 8_000) == .underWay)
+    #expect(lock.step(office.logind, office.seat, now: 8_500) == .confirmed(.locker("swaylock")))
+  }
+
+  @Test func aScreenThatStaysOpenFailsAfterALookThatCameLateToo() throws {
+    let (lock, office) = try asked()
+    for now in stride(from: Int64(8_000), to: 12_500, by: 500) {
+      #expect(lock.step(office.logind, office.seat, now: now) == .underWay)
+    }
+    #expect(lock.step(office.logind, office.seat, now: 12_500) == .failed)
+  }
+
   @Test func aLockerThatEndsAndIsStartedAgainShowsNothing() throws {
     let (lock, office) = try asked()
     for start in 1...10 {
@@ -73,8 +90,10 @@ import Testing
   @Test func aLockerOfAnotherSessionShowsNothing() throws {
     let (lock, office) = try asked()
     office.seat.lockers = ["2": RunningLocker(name: "swaylock", process: ProcessIdentity(pid: 7, startTime: 1))]
-    #expect(lock.step(office.logind, office.seat, now: 4_900) == .underWay)
-    #expect(lock.step(office.logind, office.seat, now: 5_400) == .failed)
+    for now in stride(from: Int64(500), to: 5_000, by: 500) {
+      #expect(lock.step(office.logind, office.seat, now: now) == .underWay)
+    }
+    #expect(lock.step(office.logind, office.seat, now: 5_000) == .failed)
   }
 
   @Test func theHintIsEnough() throws {

@@ -48,7 +48,11 @@ final class ScreenLock {
     due = now
   }
 
+  /// The helper may look late: each call of a slow logind lasts up to 2 s, and a virtual machine may pause. The locker may
+  /// have run long since, but must be seen twice.
   func step(_ logind: any Logind, _ seat: any Seat, now: Int64) -> Outcome {
+    let delay = now - due
+    if delay > Self.checkInterval { end += delay }
     guard askedAt != nil else { return ask(logind, now) }
     if (try? logind.lockedHint(binding.logindSession)) == true { return .confirmed(.hint) }
     let locker = seat.locker(inSession: binding.logindSession, of: uid)
@@ -62,6 +66,7 @@ final class ScreenLock {
   /// The computer slept. The locker gets its whole time after that, and is seen twice after that.
   func wokeUp(_ now: Int64) {
     end = now + Self.hintTime
+    due = now
     seen = nil
   }
 
