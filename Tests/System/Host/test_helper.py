@@ -180,6 +180,17 @@ class ClosedRemotely(HelperCase):
         self.assert_over(child, "Signed out: an administrator ended the session.")
         self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
 
+    def test_an_end_that_the_service_does_not_know_yet_is_said(self):
+        first = set(self.records())
+        child = self.ssh_shell()
+        record = (set(self.records()) - first).pop()
+        with self.host.service_down():
+            said = self.host.run("iampassctl", "session", "end", record[:6], check=False)
+            self.assertRegex(said, "the service does not know yet that session [0-9a-f]{32} has ended")
+            self.assert_over(child, "Signed out: an administrator ended the session.")
+        # The helper tries again after growing pauses of up to a minute.
+        self.assert_eventually("the service is not told", lambda: not self.records(), patience=150)
+
     def test_ending_what_is_not_there_is_an_error(self):
         said = self.host.run("iampassctl", "session", "end", "abcdef", check=False)
         self.assertIn("no session abcdef", said)

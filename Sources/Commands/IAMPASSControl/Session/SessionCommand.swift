@@ -96,10 +96,8 @@ struct RecordedSessions {
     do { ids = try ledger.ids() } catch { throw .records(error) }
     var sessions: [RecordedSession] = []
     for id in ids {
-      // A record that was removed meanwhile, or is damaged, is left out. The helper logs damaged records.
-      guard let record = try? ledger.read(id) else { continue }
-      let note = (try? notes.read(id)) ?? nil
-      sessions.append(RecordedSession(record: record, note: note))
+      // The helper logs damaged records.
+      if let found = read(id) { sessions.append(found) }
     }
     return sessions.sorted { ($0.record.created, $0.record.id) < ($1.record.created, $1.record.id) }
   }
@@ -121,7 +119,15 @@ struct RecordedSessions {
         usleep(50_000)
       }
     } catch .file(let error) where error.code == .missing { return } catch { throw .records(error) }
+    // The helper keeps the record of a session that is over until it has told the service.
+    if read(id)?.isEnding == true { throw .serviceNotTold(session.record.publicName) }
     throw .sessionStays(session.record.publicName)
+  }
+
+  /// Nil if the record was removed meanwhile, or cannot be read.
+  private func read(_ id: String) -> RecordedSession? {
+    guard let record = try? ledger.read(id) else { return nil }
+    return RecordedSession(record: record, note: (try? notes.read(id)) ?? nil)
   }
 }
 
@@ -137,7 +143,7 @@ struct RecordedSession {
   }
 
   /// Whether the session's host has closed it, and the helper does not watch processes that run on.
-  private var isEnding: Bool { record.isReleased && note?.isRunningOn != true }
+  fileprivate var isEnding: Bool { record.isReleased && note?.isRunningOn != true }
 
   private var isWatched: Bool {
     record.binding != nil && !record.isOffline && note?.asking != .no && !isEnding

@@ -29,6 +29,13 @@ extension CommandProblem {
 
   static let helperNotThere = row("iampass-helper does not run", "systemctl start iampass-helper", EX_TEMPFAIL)
 
+  /// The session is over on this computer, and the helper has not ended it at the service in time.
+  static func serviceNotTold(_ id: String) -> CommandProblem {
+    row(
+      "the service does not know yet that session \(id) has ended",
+      "iampass-helper tells it as soon as it can be asked; iampassctl check", EX_TEMPFAIL)
+  }
+
   /// The helper has not ended the session in time.
   static func sessionStays(_ id: String) -> CommandProblem {
     row("session \(id) has not ended yet", "journalctl --unit=iampass-helper", EX_TEMPFAIL)
