@@ -1,3 +1,4 @@
+import HostState
 import PAMStacks
 import Testing
 
@@ -263,6 +264,19 @@ import Testing
     #expect(
       state.helperFindings().map(\.text)
         == ["iampass-helper is running: watching 3 sessions, last answer 2s ago"])
+  }
+
+  @Test func aHelperThatCannotUseTheConfigurationIsAWarning() {
+    func finding(_ line: String) -> Finding? {
+      UnitState("LoadState=loaded\nActiveState=active\nWatchdogUSec=30s\nStatusText=\(line)").helperFindings().first
+    }
+    let complaint = "/root/ca.pem: permission denied"
+    let blind = finding(HelperStatus.line(watching: nil, lastAnswer: nil, complaint: complaint))
+    #expect(blind?.level == .warning)
+    #expect(blind?.text == "iampass-helper is running and watches nobody: \(complaint)")
+    let former = finding(HelperStatus.line(watching: 3, lastAnswer: 2, complaint: complaint))
+    #expect(former?.level == .warning)
+    #expect(former?.text.hasPrefix("iampass-helper is running: by the former configuration watching 3 ") == true)
   }
 
   @Test func aHelperWithoutWatchdogIsAWarningThatNamesItsUnitsOwn() {

@@ -63,8 +63,14 @@ public struct UnitState: Sendable, Equatable {
       ]
     }
     var findings: [Finding] = []
-    let said = DisplayText.sanitized(self["StatusText"])
-    findings.append(Finding(.ok, .helper, "\(name) is running" + (said.isEmpty ? "" : ": \(said)")))
+    let said = DisplayText.sanitized(self["StatusText"], limit: 1_000)
+    findings.append(
+      HelperStatus.isWell(said)
+        ? Finding(.ok, .helper, "\(name) is running" + (said.isEmpty ? "" : ": \(said)"))
+        : Finding(
+          .warning, .helper,
+          "\(name) is running" + (HelperStatus.isWatching(said) ? ": " : " and watches nobody: ") + said,
+          hint: "mend it, then systemctl reload \(name); its unit hides /home, /root and /tmp from it"))
     if ["", "0", "infinity"].contains(self["WatchdogUSec"]) {
       findings.append(
         Finding(

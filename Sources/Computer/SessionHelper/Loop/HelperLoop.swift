@@ -110,9 +110,9 @@ public final class HelperLoop {
 
   /// The status line for `systemctl status` and `iampassctl check`.
   private func statusLine(_ now: Int64) -> String {
-    guard let supervisor else { return complaint.isEmpty ? "not set up" : complaint }
-    let answer = supervisor.lastAnswer.map { "last answer \((now - $0) / 1_000) s ago" } ?? "no answer yet"
-    return "watching \(supervisor.watchedCount) sessions, \(answer)"
+    HelperStatus.line(
+      watching: supervisor?.watchedCount, lastAnswer: supervisor?.lastAnswer.map { (now - $0) / 1_000 },
+      complaint: complaint)
   }
 
   /// The boot clock goes on while the computer sleeps; the monotonic clock does not. logind's signal may come after the
