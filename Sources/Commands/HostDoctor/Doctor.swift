@@ -75,6 +75,7 @@ public struct Doctor {
     if let finding = EmptyPasswordFinding.finding(configuration.servicesThatMayAsk.filter { reader.has($0) }) {
       report.add([finding])
     }
+    if let finding = LockGraceFinding.finding(DesktopServices.all.filter { reader.has($0) }) { report.add(finding) }
     report.add(ReloginFindings.findings(DesktopServices.all.filter { reader.has($0) }))
     report.add(
       UserChecks(usersPath: place.users, sharing: configuration.sharedTokens, service: service, accounts: accounts)

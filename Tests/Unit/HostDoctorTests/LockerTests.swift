@@ -76,6 +76,20 @@ import Testing
     #expect(finding("ignore-empty-password\n", at: ["sudo", "gtklock"]) == nil)
   }
 
+  @Test func aSwaylockThatOpensToAnybodyAfterTheLockIsAWarning() {
+    func finding(_ text: String, at services: [String] = ["sudo", "swaylock"]) -> Finding? {
+      LockGraceFinding.finding(services, text: Array(text.utf8))
+    }
+    let found = finding("color=000000\ngrace=2.5\ngrace-no-mouse\n")
+    #expect(found?.level == .warning)
+    #expect(found?.text.hasPrefix("/etc/swaylock/config has grace=2.5: anybody opens the screen ") == true)
+    #expect(finding("grace=0\ngrace=5")?.level == .warning)
+    for text in ["", "#grace=5\n", "grace=5\ngrace=0\n", "grace-no-touch\nfade-in=5\n"] {
+      #expect(finding(text) == nil)
+    }
+    #expect(finding("grace=5\n", at: ["sudo", "gtklock"]) == nil)
+  }
+
   private static let files = ["/p/common-auth": "auth required pam_a.so\n", "/p/i3lock": "@include common-auth\n"]
 
   private func reader(installed: [String], _ files: [String: String] = files) -> PAMReader {
