@@ -5,13 +5,14 @@ import os
 import pathlib
 import re
 import signal
+import subprocess
 import unittest
 
 import join_case
 from control import CANNOT_CREATE, CONFIG, INTERRUPTED
 from enable_case import Enabled, open_world
 from setup_case import SECRET
-from Support.Service.world import read
+from Support.Service.world import PATIENCE, read
 
 
 def setUpModule():
@@ -151,11 +152,8 @@ class KilledAtItsEnd(Ending):
         self.assertNotIn("pam_iampass", self.common())
 
 
-class OnAFullDisk(Trial):
-    """pam-auth-update writes one of its files, and has no room for the next one."""
-
-    WRITES = "sed -i '1i auth sufficient pam_iampass.so' /etc/pam.d/common-auth; exit 1"
-    TAKES_BACK = "sed -i /pam_iampass/d /etc/pam.d/common-auth"
+class UnderSystemd(Trial):
+    """With programs of the test's in the place of systemctl and pam-auth-update."""
 
     def setUp(self):
         super().setUp()
@@ -173,6 +171,34 @@ class OnAFullDisk(Trial):
         self.lay_over(
             "/usr/sbin/pam-auth-update",
             f'#!/bin/sh\ncase "$*" in *--enable*) {enable} ;; *--disable*) {disable} ;; esac\n')  # fmt: skip
+
+
+class InAPowerCut(UnderSystemd):
+    """The folders' flushes stand for it."""
+
+    def test_what_ends_the_trial_is_on_the_disk_before_pam_changes(self):
+        wanted = "/etc/systemd/system/multi-user.target.wants"
+        self.lay_over("/usr/bin/systemctl", f'#!/bin/sh\n[ "$1" != enable ] || mkdir {wanted}\n')
+        # It changes nothing, so that enable takes the trial back.
+        self.update("exit 0", "exit 0")
+        trace = world.path("trace")
+        words = self.words("enable", "--force", "--trial", "10m")
+        place = words.index("--") + 1
+        words[place:place] = ["strace", "-f", "-y", "-qq", "-o", trace, "-e", "trace=execve,fsync"]
+        subprocess.run(words, capture_output=True, timeout=PATIENCE, stdin=subprocess.DEVNULL, check=False)
+        found = re.findall(r'execve\("([^"]+)"|fsync\(\d+<([^>]+)>\) += 0', read(trace))
+        steps = [begun or "flush " + flushed for begun, flushed in found]
+        before = steps[:steps.index("/usr/sbin/pam-auth-update")]
+        linked = max(place for place, step in enumerate(before) if step == "/usr/bin/systemctl")
+        self.assertIn("flush /etc/systemd/system", before[linked:])
+        self.assertIn(f"flush {wanted}", before[linked:])
+
+
+class OnAFullDisk(UnderSystemd):
+    """pam-auth-update writes one of its files, and has no room for the next one."""
+
+    WRITES = "sed -i '1i auth sufficient pam_iampass.so' /etc/pam.d/common-auth; exit 1"
+    TAKES_BACK = "sed -i /pam_iampass/d /etc/pam.d/common-auth"
 
     def began(self):
         answer = self.ctl("enable", "--force", "--trial", "10m")

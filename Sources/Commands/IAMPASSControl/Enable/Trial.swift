@@ -62,7 +62,19 @@ enum Trial {
         throw .programFailed("systemctl \(words.joined(separator: " "))", "")
       }
     }
+    do throws(FileError) { try settle() } catch {
+      before.putBack(options)
+      throw .file(error)
+    }
     return user?.name.text ?? "somebody"
+  }
+
+  /// Makes the units survive a power cut: what `enable` changes next must not outlast what ends the trial.
+  private static func settle() throws(FileError) {
+    try FolderFlush.settle(folder)
+    // systemctl has made a link in it, by which the service runs at boot.
+    let wanted = "\(folder)/multi-user.target.wants"
+    if access(wanted, F_OK) == 0 { try FolderFlush.settle(wanted) }
   }
 
   private static var files: [String] { ["service", "timer"].map { "\(folder)/\(name).\($0)" } }
