@@ -50,11 +50,13 @@ import Testing
   @Test func whatHasLeftIsToldThoughALaterPortionFails() async throws {
     let (fixture, sessions) = try await silent(["alice", "bob"])
     let service = fixture.service
-    let damaged = try #require(sessions[1].name)
     let storage = service.storage
     try await storage.write {
       try $0.execute(
-        "UPDATE phone SET presence = 'elsewhere' WHERE user_id = (SELECT user_id FROM session WHERE id = $1)", damaged)
+        """
+        CREATE TRIGGER refusing BEFORE UPDATE OF is_silent ON phone
+        WHEN OLD.user_id = (SELECT id FROM app_user WHERE name = 'bob') BEGIN SELECT RAISE(ABORT, 'no'); END
+        """)
     }
     async let told = fixture.status(of: sessions[0], wait: 60)
     try await untilHeld(service)
@@ -65,7 +67,7 @@ import Testing
     for _ in 0..<4_000 where service.board.heldCount > 0 { try await Task.sleep(for: .milliseconds(5)) }
     #expect(service.board.heldCount == 0)
     #expect(try await told.status == .walkaway)
-    try await storage.write { try $0.execute("UPDATE phone SET presence = 'present' WHERE presence = 'elsewhere'") }
+    try await storage.write { try $0.execute("DROP TRIGGER refusing") }
     try await service.leaveForSilence(at: service.core.clock(), portion: 1)
     #expect(try await fixture.status(of: sessions[1]).status == .walkaway)
   }

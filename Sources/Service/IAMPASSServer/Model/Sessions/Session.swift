@@ -80,10 +80,10 @@ extension Session {
   /// Whether the session leaves and comes back with this phone. It does if this phone approved it, or if the user no
   /// longer has the phone that did.
   ///
-  /// - Parameter live: the user's live phones.
-  func follows(_ phone: String, among live: [Phone]) -> Bool {
+  /// - Parameter live: the ids of the user's live phones.
+  func follows(_ phone: String, among live: [String]) -> Bool {
     guard let answeredBy, answeredBy != phone else { return true }
-    return !live.contains { $0.id == answeredBy }
+    return !live.contains(answeredBy)
   }
 
   /// Whether this phone may answer: it belongs to the user, or to a locum.

@@ -136,11 +136,11 @@ extension ConsoleSubject {
     case .credential(let id):
       let credential = try HostCredential.find(id, in: db)
       return SeenState.mark([credential?.name, credential.map { "\($0.isRevoked)" }])
-    case .phone(let user): return SeenState.mark(try Phone.live(of: user, in: db).map(\.id))
+    case .phone(let user): return SeenState.mark(try Phone.liveIDs(of: user, in: db))
     case .administrator(let name):
       let role = try Administrator.role(of: name, in: db)?.rawValue
       let user = try Administrator.application(in: db).flatMap { try User.find(name, application: $0, in: db) }
-      let phones = try user.map { try Phone.live(of: $0.id, in: db).map(\.id) } ?? []
+      let phones = try user.map { try Phone.liveIDs(of: $0.id, in: db) } ?? []
       return SeenState.mark([role] + phones)
     }
   }

@@ -35,9 +35,9 @@ extension StorageEngine {
       var phones: [String] = []
       var closed: [Session] = []
       if let loss = order.loss {
-        if let lost = order.lostPhone, try Phone.find(lost, in: db)?.user != user.id { return nil }
+        if let lost = order.lostPhone, try !Phone.isOf(user.id, phone: lost, in: db) { return nil }
         phones = try Phone.cutOff(user: user.id, phone: order.lostPhone, at: now, in: db)
-        let left = try Phone.live(of: user.id, in: db)
+        let left = try Phone.liveIDs(of: user.id, in: db)
         // Nobody knows which phone one follows that cannot be read.
         let meant = try Session.endable(of: user.id, in: db).filter { one in
           loss.closes(one.id, isUnanswered: one.isUnanswered)

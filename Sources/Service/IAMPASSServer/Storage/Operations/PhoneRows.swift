@@ -20,11 +20,24 @@ extension Phone {
     try db.first("SELECT * FROM phone WHERE id = $1", id).map(Phone.init(row:))
   }
 
+  /// Whether the phone is, or was, this user's.
+  static func isOf(_ user: Int64, phone id: String, in db: some StorageTransaction) throws -> Bool {
+    try db.has("SELECT 1 FROM phone WHERE id = $1 AND user_id = $2", id, user)
+  }
+
   /// The user's live phones, oldest first.
   static func live(of user: Int64, in db: some StorageTransaction) throws -> [Phone] {
     try db.all(
       "SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
     ).map(Phone.init(row:))
+  }
+
+  /// The ids of the user's live phones, oldest first, also of those that this version cannot read: whoever takes a user's
+  /// phones away, or notes that one has left, needs no more of them.
+  static func liveIDs(of user: Int64, in db: some StorageTransaction) throws -> [String] {
+    try db.all(
+      "SELECT id FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
+    ).map { try $0.get("id") }
   }
 
   /// Registers a phone.
@@ -41,11 +54,12 @@ extension Phone {
 
   /// The user's name on their phone: the live phone's, or the one of the latest link or phone.
   static func displayName(of user: Int64, in db: some StorageTransaction) throws -> String? {
-    if let phone = try live(of: user, in: db).first { return phone.displayName }
+    let live: StaticString = """
+      SELECT display_name FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number LIMIT 1
+      """
     let link: StaticString = "SELECT display_name FROM link WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
     let phone: StaticString = "SELECT display_name FROM phone WHERE user_id = $1 ORDER BY number DESC LIMIT 1"
-    return try db.text(link, user)
-      ?? db.text(phone, user)
+    return try db.text(live, user) ?? db.text(link, user) ?? db.text(phone, user)
   }
 
   /// Revokes the user's phones, all or the one with this id. Returns the ids of those that were live.
@@ -53,7 +67,7 @@ extension Phone {
   static func cutOff(
     user: Int64, phone id: String? = nil, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [String] {
-    let meant = try live(of: user, in: db).map(\.id).filter { id == nil || $0 == id }
+    let meant = try liveIDs(of: user, in: db).filter { id == nil || $0 == id }
     for phone in meant {
       try db.execute("UPDATE phone SET cut_off_at = $1 WHERE id = $2", now.milliseconds, phone)
     }

@@ -207,7 +207,7 @@ extension Session {
   static func move(
     allOf phone: String, user: Int64, to presence: Presence, at now: UnixTime, in db: some StorageTransaction
   ) throws -> [Session] {
-    let live = try Phone.live(of: user, in: db)
+    let live = try Phone.liveIDs(of: user, in: db)
     // One that cannot be read must not keep the others here, nor the sessions of other phones that fell silent.
     let meant = try endable(of: user, in: db).compactMap(\.session).filter { $0.follows(phone, among: live) }
     return try change(meant, by: { $0.move(to: presence, at: now) }, in: db)
