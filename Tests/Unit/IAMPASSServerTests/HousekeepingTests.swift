@@ -84,6 +84,21 @@ import Testing
     #expect(try await room.storage.auditEntries(after: 0, limit: 10).isEmpty)
   }
 
+  /// The end of what is overdue fails in this round, or the look for silent phones does.
+  @Test(arguments: [1, 2]) func aStepThatFailsKeepsNoOtherFromItsTurn(_ number: Int) async throws {
+    let fixture = try await Fixture { LosingStorage($0, losing: number, .before) }
+    let losing = try #require(fixture.service.core.storage as? LosingStorage)
+    let application = fixture.application.id
+    _ = try await losing.inner.addUsers(["alice"], to: application)
+    let code = Secret(try RandomValue.identifier())
+    let order = LinkOrder(code: code, user: "alice", application: application, displayName: "Alice", loss: nil)
+    _ = try await losing.inner.makeLink(order, at: fixture.clock.now)
+    fixture.clock.advance(seconds: 500 * 86_400)
+    await #expect(throws: LosingStorage.ConnectionLost.self) { try await fixture.service.tidy() }
+    #expect(losing.lost == ["endOverdue(at:after:limit:)", "leaveForSilence(since:at:limit:)"][number - 1])
+    #expect(try await losing.inner.link(code) == nil)
+  }
+
   /// Another program holds a table: housekeeping waits for it, and nobody waits for housekeeping who signs a request.
   @Test func whileHousekeepingWaitsNoncesAreSpent() async throws {
     let room = try await StorageFixture(.postgresql)

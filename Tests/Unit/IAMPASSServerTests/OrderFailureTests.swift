@@ -55,6 +55,25 @@ import Testing
     #expect(said.count == 1 && said.first?.metadata["administrator"] == "ada")
   }
 
+  @Test(.timeLimit(.wholeRun)) func onesPhoneIsAskedThoughNoReportOfAComputerCanBeStored() async throws {
+    let office = try await SigningFixture()
+    try await office.list("bob")
+    let service = office.fixture.service
+    try await service.storage.write {
+      try $0.execute(sql: "CREATE TRIGGER refusing BEFORE INSERT ON host_report BEGIN SELECT RAISE(ABORT, 'no'); END")
+    }
+    service.core.reports.note(HostReport(credential: office.desk.id, software: "1", listVersion: 1))
+    let users = DocumentOrder.Subject.users(application: office.application)
+    let id = try await office.operators.orderDocument(DocumentOrder(users, by: "ada"), at: office.now)
+    let user = try #require(try await office.storage.administrators().first?.user)
+    let watch = service.board.watch(.user(user))
+    let following = Task { await service.followUserLists() }
+    #expect(await watch.wake(milliseconds: 600_000) == .change)
+    following.cancel()
+    await following.value
+    #expect(try await office.operators.documentOrder(id) == .asked)
+  }
+
   @Test func theConsoleSaysSoUntilASignatureIsAskedForAgain() async throws {
     let office = try await SigningFixture()
     try await office.list("bob")

@@ -1,19 +1,24 @@
+import Synchronization
+
 extension SignInService {
   /// The time between two looks at the lists' versions, in milliseconds. A command or another server may have changed a
   /// list.
   private static let listInterval = 500
 
   /// Wakes requests that wait for a list of users if it changes, and those that wait for sessions and phones of its removed
-  /// users, until the task is cancelled. It also stores computers' reports.
+  /// users, until the task is cancelled. It also stores computers' reports, and goes on with orders of signatures. If one of
+  /// these fails, the others do not wait for it.
   public func followUserLists() async {
-    var known: UserListVersions?
+    let known = Mutex<UserListVersions?>(nil)
     while !Task.isCancelled {
       do {
-        let versions = try await core.storage.userListVersions()
-        if let known { try await wake(since: known, versions) }
-        known = versions
-        try await core.reports.store(in: core.storage)
-        try await AuditActor.$current.withValue(.service) { try await documents.attend() }
+        try await eachInTurn(
+          {
+            let versions = try await core.storage.userListVersions()
+            if let former = known.withLock({ $0 }) { try await wake(since: former, versions) }
+            known.withLock { $0 = versions }
+          }, { try await core.reports.store(in: core.storage) },
+          { try await AuditActor.$current.withValue(.service) { try await documents.attend() } })
         core.tellWhenStorageWorksAgain()
       } catch {
         core.tell(storageFailure: error)

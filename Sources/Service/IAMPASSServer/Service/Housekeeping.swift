@@ -35,11 +35,26 @@ extension SignInService {
     let now = core.clock()
     let wall = storage.clock.wall()
     try await AuditActor.$current.withValue(.service) {
-      try await core.closeOverdue(at: now)
-      try await leaveForSilence(at: now)
-      try await storage.forgetOld(at: now, wall: wall, keeping: times)
+      try await eachInTurn(
+        { try await core.closeOverdue(at: now) }, { try await leaveForSilence(at: now) },
+        { try await storage.forgetOld(at: now, wall: wall, keeping: times) })
     }
     core.metrics.housekeepingDone()
+  }
+
+  /// Does each of these steps, whatever became of those before it.
+  ///
+  /// - Throws: the first failure, after all steps; at once what would fail each of them: ``HousekeeperLeaseLost``, and a
+  ///   database that is out of reach.
+  func eachInTurn(_ steps: (@Sendable () async throws -> Void)...) async throws {
+    var failure: (any Error)?
+    for step in steps {
+      do { try await step() } catch {
+        if error is HousekeeperLeaseLost || core.storage.trouble(behind: error) == .unreachable { throw error }
+        failure = failure ?? error
+      }
+    }
+    if let failure { throw failure }
   }
 }
 
