@@ -87,6 +87,45 @@ import Testing
     #expect(await ask().status == 200)
   }
 
+  /// The service asked the phone, and was stopped before it noted that.
+  @Test func anAnswerToARequestThatWasNotNotedIsNotLost() async throws {
+    let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    _ = await ask()
+    let request = try #require(try await phone.list().first)
+    try await fixture.service.storage.write { try $0.execute(sql: "DELETE FROM join_ask") }
+    #expect(try await phone.answer(.approve, to: request, code: digits).status == 200)
+    fixture.clock.advance(seconds: 15)
+    #expect(await ask().status == 202)
+    #expect(try await phone.list().isEmpty, "nobody is asked twice")
+    #expect(await ask().status == 200)
+    #expect(try await entries().last { $0.event == "computer joined" }?["approval"] == request.session)
+  }
+
+  @Test func eachRoundAsksForAnAnswerOfItsOwn() async throws {
+    let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    _ = await ask()
+    let first = try #require(try await phone.list().first).session
+    fixture.clock.advance(seconds: JoinApproval.pause)
+    try await fixture.service.tidy()
+    _ = await ask()
+    let second = try #require(try await phone.list().first).session
+    #expect(first != second)
+  }
+
+  /// Answers are kept for longer than the sessions that they belong to, and have their ids.
+  @Test func aRequestAfterTheLastOneWasForgottenHasAnotherName() {
+    let now = fixture.clock.now
+    let joining = Joining(
+      id: "one", code: "code", name: "desk-7", mark: JoinCode.mark(of: secret), state: .waiting, address: "192.0.2.7",
+      askedAt: now)
+    let waiting = WaitingJoin(joining: joining, application: "shop", asks: [])
+    let name = JoinApproval.startName(of: waiting, to: "ada", at: now)
+    #expect(name != nil && name == JoinApproval.startName(of: waiting, to: "ada", at: now.advanced(seconds: 60)))
+    #expect(name != JoinApproval.startName(of: waiting, to: "bo", at: now))
+    let later = now.advanced(seconds: Session.keptAfterEnd)
+    #expect(name != JoinApproval.startName(of: waiting, to: "ada", at: later))
+  }
+
   @Test func aComputerRingsNobodyForEver() async throws {
     let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
     var rang: Set<String> = []
@@ -111,7 +150,8 @@ import Testing
       return
     }
     let session = try await room.started(room.administratorAsk(for: "ada"))
-    try await room.storage.noteJoinAsk(session.id, about: id)
+    #expect(try await room.storage.noteJoinAsk(session.id, about: id))
+    #expect(try await !room.storage.noteJoinAsk(session.id, about: id))
     let found = try #require(try await room.storage.waitingJoin(id))
     #expect(found.asks.map(\.id) == [session.id])
     #expect(found.joining.name == "desk-7" && found.application == "shop")

@@ -171,7 +171,7 @@ extension LosingStorage {
 extension LosingStorage {
   func waitingJoin(_ id: String) async throws -> WaitingJoin? { try await call { try await $0.waitingJoin(id) } }
 
-  func noteJoinAsk(_ session: String, about joining: String) async throws {
+  func noteJoinAsk(_ session: String, about joining: String) async throws -> Bool {
     try await call { try await $0.noteJoinAsk(session, about: joining) }
   }
 }

@@ -33,11 +33,22 @@ enum JoinApproval {
       return .decide(isApproved: true, approved)
     }
     let begin = one.asks.last.map { $0.lifecycle.startedAt.advanced(seconds: pause) } ?? one.joining.askedAt
-    let rounds = Set(one.asks.map(\.lifecycle.startedAt.milliseconds)).count
-    guard now >= begin, rounds < greatestRounds else { return .wait }
+    guard now >= begin, rounds(of: one.asks) < greatestRounds else { return .wait }
     // Phones that could not be asked are not tried at each look.
     let age = now.seconds - begin.seconds
     return age < 2 || age % retryInterval == 0 ? .ask : .wait
+  }
+
+  private static func rounds(of asks: [Session]) -> Int { Set(asks.map(\.lifecycle.startedAt.milliseconds)).count }
+
+  /// The name of this round's request to an administrator's phone: a look after one that did not come to note its request
+  /// finds that request, and asks for no other.
+  ///
+  /// A computer may ask again once its requests are forgotten, and the answers to them are kept for longer. So the name
+  /// has the day, too.
+  static func startName(of one: WaitingJoin, to administrator: String, at now: UnixTime) -> StartName? {
+    let text = "join \(one.joining.id) \(now.seconds / 86_400) \(rounds(of: one.asks)) \(administrator)"
+    return StartName(String(Digest.hexadecimal(Digest.sha256(Array(text.utf8))).prefix(32)))
   }
 
   static func code(of mark: String) -> Secret { Secret(String(mark.suffix(codeLength))) }

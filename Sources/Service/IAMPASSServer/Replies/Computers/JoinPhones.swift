@@ -35,17 +35,26 @@ struct JoinPhones: Sendable {
     let context = SignInContext(
       host: joining.name, service: "join to \(one.application)", remoteHost: joining.address)
     guard context.isWithinBounds else { return }
-    let ask = SessionStartRequest(
+    var named = SessionStartRequest(
       user: name, signInClient: SignInClient(application: application, credential: nil), client: call.client,
       methods: AuthenticationMethod.allCases, duration: Self.duration, context: context, hasContext: true,
       challenge: nil, matchCode: JoinApproval.code(of: joining.mark), boot: nil)
+    named.name = JoinApproval.startName(of: one, to: name, at: now)
+    let ask = named
     let start = try await core.storage.start(ask, at: now) { record in
       StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
     core.announceEnd(of: start.ended)
-    guard case .started(let session, _) = start.outcome else { return }
-    try await core.storage.noteJoinAsk(session.id, about: joining.id)
-    sessions.announce(session, call)
+    switch start.outcome {
+    case .started(let session, _):
+      _ = try await core.storage.noteJoinAsk(session.id, about: joining.id)
+      sessions.announce(session, call)
+    case .begun(let session, _):
+      // Whoever started it was stopped before it noted that, or is about to.
+      let isNew = try await core.storage.noteJoinAsk(session.id, about: joining.id)
+      if isNew, session.lifecycle.isUnanswered { sessions.announce(session, call) }
+    case .not: return
+    }
   }
 
   private func decide(

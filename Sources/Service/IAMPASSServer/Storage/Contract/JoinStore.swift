@@ -44,5 +44,7 @@ protocol JoiningStore: JoinStore {
   func joinCode(_ id: String, after joining: String) async throws -> JoinCodeOverview?
 
   /// Notes that this request on a phone is about that computer.
-  func noteJoinAsk(_ session: String, about joining: String) async throws
+  ///
+  /// - Returns: false if that was noted before.
+  func noteJoinAsk(_ session: String, about joining: String) async throws -> Bool
 }

@@ -179,8 +179,13 @@ extension StorageEngine {
     }
   }
 
-  func noteJoinAsk(_ session: String, about joining: String) async throws {
-    try await write { try $0.execute("INSERT INTO join_ask (session, joining) VALUES ($1, $2)", session, joining) }
+  func noteJoinAsk(_ session: String, about joining: String) async throws -> Bool {
+    try await write { db in
+      let added = try db.change(
+        "INSERT INTO join_ask (session, joining) VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING session", session,
+        joining)
+      return !added.isEmpty
+    }
   }
 }
 
