@@ -35,8 +35,12 @@ import Testing
     let results: [PushCounts.Kind: Int64]
   }
 
-  /// - Parameter late: seconds that pass before the phone is rung.
-  private func ring(_ replies: [PushReply], late: Int64 = 0) async throws -> Rung {
+  /// - Parameters:
+  ///   - late: seconds that pass before the phone is rung.
+  ///   - meanwhile: what happens while the push service wants to be waited for.
+  private func ring(
+    _ replies: [PushReply], late: Int64 = 0, meanwhile: @escaping @Sendable (TestPhone) async throws -> Void = { _ in }
+  ) async throws -> Rung {
     let fixture = try await Fixture()
     let phone = try await TestPhone.registered(in: fixture)
     _ = try await phone.subscribe(PushTests.subscription)
@@ -54,6 +58,7 @@ import Testing
       sleep: { [clock = fixture.clock] seconds in
         pauses.withLock { $0.append(seconds) }
         clock.advance(seconds: seconds)
+        try await meanwhile(phone)
       })
     fixture.clock.advance(seconds: late)
     await sender.send(session, of: user, contact: Fixture.origin)
@@ -88,6 +93,13 @@ import Testing
     let rung = try await ring([], late: 60)
     #expect(rung.posts == 0)
     #expect(rung.warnings == ["the request has ended"])
+  }
+
+  @Test func aRequestThatIsAnsweredMeanwhileIsNotRungAgain() async throws {
+    let rung = try await ring([PushReply(status: 429, retryAfter: 7)]) { try await $0.approveOnly() }
+    #expect(rung.posts == 1 && rung.pauses == [7])
+    #expect(rung.warnings.isEmpty && rung.isStillRung)
+    #expect(rung.results == [PushCounts.Kind(service: .web, result: .failed): 1])
   }
 
   @Test func anEndedSubscriptionIsForgotten() async throws {

@@ -87,8 +87,15 @@ final class PushSender: Sendable {
   private func send(_ session: Session, by target: PushTarget, _ contact: String) async {
     let service = target.service
     var result = PushCounts.Result.failed
+    defer { counts.count(target.kind, result) }
     do {
-      switch try await deliver(session, by: target, contact) {
+      guard let verdict = try await deliver(session, by: target, contact) else {
+        logger.debug(
+          "a phone was not rung again: the request has ended",
+          metadata: ["session": "\(session.id)", "push_service": "\(service)"])
+        return
+      }
+      switch verdict {
       case .delivered:
         result = .delivered
         logger.debug("a phone was rung", metadata: ["session": "\(session.id)", "push_service": "\(service)"])
@@ -105,11 +112,10 @@ final class PushSender: Sendable {
     } catch {
       tell("\(error)", session, service)
     }
-    counts.count(target.kind, result)
   }
 
-  /// The last attempt's verdict.
-  private func deliver(_ session: Session, by target: PushTarget, _ contact: String) async throws -> PushVerdict {
+  /// The last attempt's verdict; nil if the request ended before another attempt.
+  private func deliver(_ session: Session, by target: PushTarget, _ contact: String) async throws -> PushVerdict? {
     var attempt = 1
     while true {
       let secondsLeft = session.lifecycle.answerDeadline.milliseconds(since: storage.now()) / 1_000
@@ -118,8 +124,16 @@ final class PushSender: Sendable {
       let verdict = try await post(message, by: target, contact, attempt: attempt)
       guard case .again(let pause) = verdict else { return verdict }
       try await sleep(pause)
+      guard await isWaiting(session.id) else { return nil }
       attempt += 1
     }
+  }
+
+  /// Whether the request still waits for an answer. A storage that fails keeps no phone from ringing.
+  private func isWaiting(_ session: String) async -> Bool {
+    do {
+      return try await storage.session(session)?.lifecycle.isUnanswered ?? false
+    } catch { return true }
   }
 
   /// Makes one attempt. It holds a place, but the pause after it does not, so that other phones are rung meanwhile.
