@@ -100,11 +100,7 @@ import Testing
     try await office.list("bob")
     let bad = try await order(.administrators(.keep), in: office)
     let good = try await order(.users(application: office.application), in: office)
-    switch office.storage {
-    case let storage as SQLiteStorage: try await storage.write { try $0.execute(Self.damage, bad) }
-    case let storage as PostgreSQLStorage: try await storage.write { try $0.execute(Self.damage, bad) }
-    default: throw StorageFixture.Thrown()
-    }
+    try await damage(bad, in: office)
     let open = try await office.storage.openOrders()
     #expect(open.orders.map(\.id) == [good] && open.unreadable == [bad])
     for _ in 0..<2 { try await office.fixture.service.documents.attend() }
@@ -114,7 +110,41 @@ import Testing
     #expect(said.count == 1 && said.first?.metadata["orders"] == bad)
   }
 
-  private static let damage: StaticString = "UPDATE document_order SET kind = 'horoscope' WHERE id = $1"
+  @Test(arguments: StorageEngine.allCases)
+  func oneThatCannotBeReadIsForgottenADayLater(_ engine: StorageEngine) async throws {
+    let office = try await SigningFixture(engine)
+    try await office.list("bob")
+    let bad = try await order(.administrators(.keep), in: office)
+    try await damage(bad, in: office)
+    let users = DocumentOrder.Subject.users(application: office.application)
+    office.fixture.clock.advance(seconds: StoredOrder.greatestAge)
+    _ = try await order(users, in: office)
+    #expect(try await office.storage.openOrders().unreadable == [bad])
+    office.fixture.clock.advance(seconds: 1)
+    let good = try await order(users, in: office)
+    let open = try await office.storage.openOrders()
+    #expect(open.unreadable.isEmpty && open.orders.contains { $0.id == good })
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func oneThatNoServiceTookInTimeRingsNobody(_ engine: StorageEngine) async throws {
+    let office = try await SigningFixture(engine)
+    try await office.list("bob")
+    let id = try await order(.users(application: office.application), in: office)
+    office.fixture.clock.advance(seconds: StoredOrder.greatestDelay + 1)
+    try await office.fixture.service.documents.attend()
+    #expect(try await office.outcome(of: id) == .notAsked)
+    #expect(try await office.phone.list().isEmpty)
+  }
+
+  private func damage(_ order: String, in office: SigningFixture) async throws {
+    let sql: StaticString = "UPDATE document_order SET kind = 'horoscope' WHERE id = $1"
+    switch office.storage {
+    case let storage as SQLiteStorage: try await storage.write { try $0.execute(sql, order) }
+    case let storage as PostgreSQLStorage: try await storage.write { try $0.execute(sql, order) }
+    default: throw StorageFixture.Thrown()
+    }
+  }
 
   private func order(_ subject: DocumentOrder.Subject, in office: SigningFixture) async throws -> String {
     try await office.operators.orderDocument(DocumentOrder(subject, by: "ada"), at: office.now)

@@ -56,7 +56,8 @@ protocol SigningRows: SigningNews {
   func orderOutcomes() throws -> [(application: String?, outcome: DocumentOutcome?, reason: String?)]
   /// Stores what can change: document, session, times, outcome and reason.
   func change(_ order: StoredOrder) throws
-  func forgetOrders(endedBefore time: UnixTime) throws
+  /// - Parameter start: orders from before this time are forgotten, too, if they have not ended.
+  func forgetOrders(endedBefore time: UnixTime, orderedBefore start: UnixTime) throws
   func addDraft(_ line: SignedLine, to order: String) throws
   func draft(of order: String, after name: String, limit: Int64) throws -> [SignedLine]
   func forgetDraft(of order: String) throws
@@ -186,6 +187,10 @@ struct StoredOrder: Sendable {
   static let resumption: Int64 = 5
   /// Seconds since the order within which the phone is asked again if another signature came first.
   static let renewal: Int64 = 300
+  /// Seconds since the order after which no service begins with it: whoever gave it was stopped, and so was the service.
+  static let greatestDelay = renewal + patience
+  /// Seconds since the order after which one that has not ended is forgotten: services end those that they can read.
+  static let greatestAge: Int64 = 86_400
 
   let id: String
   let order: DocumentOrder

@@ -87,6 +87,9 @@ struct DocumentRequests: Sendable {
       else { return }
       return try await ask(draft, at: now)
     }
+    guard now < order.orderedAt.advanced(seconds: StoredOrder.greatestDelay) else {
+      return try await storage.endOrder(order.id, .notAsked, at: now)
+    }
     guard let draft = try await storage.draft(order.id, at: now) else { return }
     try await ask(draft, at: now)
   }

@@ -59,7 +59,9 @@ extension SigningRowsStore {
   func order(_ order: DocumentOrder, at now: UnixTime) async throws -> String {
     let id = try RandomValue.identifier()
     try await changeSigning { rows in
-      try rows.forgetOrders(endedBefore: now.advanced(seconds: -StoredOrder.lifetime))
+      try rows.forgetOrders(
+        endedBefore: now.advanced(seconds: -StoredOrder.lifetime),
+        orderedBefore: now.advanced(seconds: -StoredOrder.greatestAge))
       try rows.add(StoredOrder(id: id, order: order, orderedAt: now))
     }
     return id

@@ -263,8 +263,10 @@ extension StoredSigningRows {
       order.outcome?.rawValue, order.reason, order.id)
   }
 
-  func forgetOrders(endedBefore time: UnixTime) throws {
-    try db.execute("DELETE FROM document_order WHERE ended_at < $1", time.milliseconds)
+  func forgetOrders(endedBefore time: UnixTime, orderedBefore start: UnixTime) throws {
+    try db.execute(
+      "DELETE FROM document_order WHERE ended_at < $1 OR (outcome IS NULL AND ordered_at < $2)", time.milliseconds,
+      start.milliseconds)
   }
 
   func addDraft(_ line: SignedLine, to order: String) throws {
