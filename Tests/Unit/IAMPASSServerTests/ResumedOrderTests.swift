@@ -1,4 +1,6 @@
 import IAMPASSProtocol
+import Logging
+import Synchronization
 import Testing
 
 @testable import IAMPASSServer
@@ -46,6 +48,28 @@ import Testing
     try await office.approve()
     #expect(try await office.outcome(of: id) == .signed)
   }
+
+  /// Whoever gave the order gives up just as the phone is asked.
+  @Test(arguments: StorageEngine.allCases)
+  func anOrderThatIsWithdrawnMeanwhileLeavesNoRequest(_ engine: StorageEngine) async throws {
+    let (office, id) = try await ordered(engine)
+    let (operators, now, isStarted) = (office.operators, office.now, StartFlag())
+    let storage = LosingStorage(office.storage, losing: -1, .before) { name in
+      if name.hasPrefix("start(") {
+        isStarted.value.store(true, ordering: .sequentiallyConsistent)
+      } else if isStarted.value.load(ordering: .sequentiallyConsistent) {
+        try? await operators.withdrawDocument(id, at: now)
+      }
+    }
+    let service = SignInService(
+      on: storage, publicURL: nil, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+    try await service.documents.attend()
+    #expect(try await office.outcome(of: id) == .withdrawn)
+    #expect(try await office.phone.list().isEmpty)
+    #expect(try await office.order() == .asked, "the next order does not wait for it")
+  }
+
+  private final class StartFlag: Sendable { let value = Atomic(false) }
 
   @Test func aPhoneThatSignsNoMoreIsNotAsked() async throws {
     let (office, id) = try await ordered(.sqlite)

@@ -112,7 +112,10 @@ struct DocumentRequests: Sendable {
     core.announceEnd(of: start.ended)
     switch start.outcome {
     case .started(let session, _), .begun(let session, _):
-      try await storage.noteSession(session.id, of: draft.order)
+      guard try await storage.noteSession(session.id, of: draft.order) else {
+        _ = try await sessions.logOut(session.id)
+        return
+      }
       sessions.announce(session, contact: contact)
     case .not(.openRequest): try await storage.endOrder(draft.order, .busy, at: now)
     case .not: try await storage.endOrder(draft.order, .notAsked, at: now)

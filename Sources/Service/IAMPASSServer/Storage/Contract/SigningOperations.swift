@@ -97,11 +97,13 @@ extension SigningRowsStore {
     try await seeSigning { try $0.order(ofSession: session) }
   }
 
-  func noteSession(_ session: String, of order: String) async throws {
+  /// - Returns: false if the order has ended meanwhile, and nobody waits for an answer.
+  func noteSession(_ session: String, of order: String) async throws -> Bool {
     try await changeSigning { rows in
-      guard var stored = try rows.order(order), stored.outcome == nil else { return }
+      guard var stored = try rows.order(order), stored.outcome == nil else { return false }
       stored.session = session
       try rows.change(stored)
+      return true
     }
   }
 
