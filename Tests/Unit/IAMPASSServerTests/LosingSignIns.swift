@@ -63,6 +63,10 @@ extension LosingStorage {
     try await call { try await $0.sessionView(id) }
   }
 
+  func sessionViews(_ ids: [String]) async throws -> [String: Result<SessionView, any Error>] {
+    try await call { try await $0.sessionViews(ids) }
+  }
+
   func start(
     _ ask: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision

@@ -12,7 +12,7 @@ import Testing
   /// does it.
   private static let withoutActor: Set = [
     "signInClients(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "useNonce(_:telling:at:)", "keys(ofSession:)",
-    "phone(_:)",
+    "phone(_:)", "sessionViews(_:)",
     "link(_:)", "phone(registeredBy:)", "keepTime()",
   ]
 

@@ -19,6 +19,7 @@ struct ServiceCore: Sendable {
   let signInClients: KnownSignInClients
   let signingKeys: KnownSigningKeys
   let userLists: SharedUserLists
+  let sessionViews: SharedSessionViews
   /// Phones' keys as they were read last. They decide nothing but what is worth the work.
   let phoneKeys = Remembered<DevicePublicKey>()
   let unreadable = UnreadableSessions()
@@ -37,6 +38,7 @@ struct ServiceCore: Sendable {
     signInClients = KnownSignInClients(storage)
     signingKeys = KnownSigningKeys(storage)
     userLists = SharedUserLists(storage)
+    sessionViews = SharedSessionViews(storage)
     metrics = Metrics()
     audit = Audit(logger: logger, metrics: metrics)
   }

@@ -152,7 +152,7 @@ struct SessionReplies: Sendable {
 
   /// The present session. If it has expired, its end is stored.
   func settled(_ id: String, at now: UnixTime) async throws -> SessionView? {
-    guard let read = try await core.storage.sessionView(id) else { return nil }
+    guard let read = try await core.sessionViews.view(of: id) else { return nil }
     guard read.session.isOverdue(at: now) else { return read }
     guard let change = try await core.storage.end(id, ifOverdueAt: now) else { return nil }
     if change.isChanged { core.announceEnd(of: [change.view.session]) }

@@ -20,6 +20,12 @@ protocol SessionStore: Sendable {
   /// The session with the data that its computer verifies.
   func sessionView(_ id: String) async throws -> SessionView?
 
+  /// The same for several sessions, from one consistent view. One that cannot be read fails alone.
+  ///
+  /// - Parameter ids: each once.
+  /// - Returns: those that there are.
+  func sessionViews(_ ids: [String]) async throws -> [String: Result<SessionView, any Error>]
+
   /// Starts a session, or counts a request that an open one blocks, as `decide` says.
   ///
   /// If `ask` has a signed boot and a usable host credential, it first ends the sessions that the computer opened

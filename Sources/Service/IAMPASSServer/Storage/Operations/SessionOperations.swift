@@ -8,6 +8,25 @@ extension StorageEngine {
     try await read { db in try Session.find(id: id, in: db).map { try SessionView($0, in: db) } }
   }
 
+  func sessionViews(_ ids: [String]) async throws -> [String: Result<SessionView, any Error>] {
+    try await read { db in
+      // What the engine itself cannot answer fails here, for all.
+      try db.prefetch { db in for id in ids { _ = try Session.find(id: id, in: db) } }
+      try db.prefetch { db in
+        for id in ids {
+          if let session = try? Session.find(id: id, in: db) { _ = try? SessionView(session, in: db) }
+        }
+      }
+      var found: [String: Result<SessionView, any Error>] = [:]
+      for id in ids {
+        do {
+          if let session = try Session.find(id: id, in: db) { found[id] = .success(try SessionView(session, in: db)) }
+        } catch { found[id] = .failure(error) }
+      }
+      return found
+    }
+  }
+
   func start(
     _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
