@@ -22,7 +22,8 @@ public final class LocalPostgreSQL: Sendable {
   private let folder: String
 
   private init() throws {
-    var template = Array("\(TestFolder.path)/iampass-postgresql.XXXXXX\0".utf8CString)
+    // Its own keeper stops the server first.
+    var template = Array("\(TestFolder.base)/iampass-postgresql.XXXXXX\0".utf8CString)
     guard let made = mkdtemp(&template) else { throw NotStarted() }
     folder = String(cString: made)
     let scripts = #filePath.split(separator: "/").dropLast().joined(separator: "/")

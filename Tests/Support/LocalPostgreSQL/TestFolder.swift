@@ -7,8 +7,24 @@ public enum TestFolder {
   /// `ST_NOEXEC` of statvfs(3): a service's folder also has programs.
   private static let runsNothing: UInt = 8
 
-  /// Memory, if there is enough: no unit test is about what a power cut leaves, and each commit would wait for the disk.
+  /// The folder of this run. It goes with the run, however that ends: memory is not given back to a later run otherwise.
   public static let path: String = {
+    var template = Array("\(base)/iampass-run.XXXXXX\0".utf8CString)
+    guard let made = mkdtemp(&template) else { return base }
+    let folder = String(cString: made)
+    return keeper(of: folder) == nil ? base : folder
+  }()
+
+  /// Starts what removes a folder with all that is in it once the returned stream is closed, also by the end of this
+  /// process: what ends its whole session leaves the keeper.
+  ///
+  /// - Parameter folder: letters, digits, points, hyphens and slashes.
+  public static func keeper(of folder: String) -> UnsafeMutablePointer<FILE>? {
+    popen("exec setsid sh -c 'trap \"\" HUP INT TERM; cat >/dev/null; rm -rf \(folder)'", "we")
+  }
+
+  /// Memory, if there is enough: no unit test is about what a power cut leaves, and each commit would wait for the disk.
+  static let base: String = {
     var room = statvfs()
     guard freeMemory() >= need + need / 2, access("/dev/shm", R_OK | W_OK | X_OK) == 0, statvfs("/dev/shm", &room) == 0,
       UInt(room.f_flag) & runsNothing == 0, UInt(room.f_bavail) * UInt(room.f_frsize) >= need
