@@ -33,6 +33,21 @@ import Testing
     #expect(try await office.poll(name).openIDError == "invalid_grant")
   }
 
+  @Test func aProgramThatHasGoneRingsNobody() async throws {
+    let office = try await BackchannelFixture()
+    let basic = Base64.encode(Array("\(office.client.id):\(office.secret.exposedValue)".utf8))
+    let request = ServiceRequest(
+      method: "POST", target: "/bc-authorize", authority: Fixture.authority,
+      headers: [
+        (name: "Content-Type", value: "application/x-www-form-urlencoded"),
+        (name: "Authorization", value: "Basic " + basic),
+      ], body: Array("scope=openid&login_hint=alice".utf8), hasLeft: { true })
+    #expect(await office.service.respond(to: request).status == 503)
+    #expect(try await office.phone.list().isEmpty)
+    // Otherwise it would have to wait for the first one.
+    _ = try await office.started()
+  }
+
   @Test func twoQuestionsAtOnceGetOneToken() async throws {
     let office = try await BackchannelFixture()
     let name = try await office.started()

@@ -30,6 +30,20 @@ import Testing
     #expect(kept.contains { $0.jsonLine.contains(request.session) && $0.jsonLine.contains("console of iampass.test") })
   }
 
+  @Test func aBrowserThatHasGoneRingsNobody() async throws {
+    let fixture = try await Fixture()
+    let phone = try await TestPhone.administrator(in: fixture, "ada", .admin)
+    let gone = ServiceRequest(
+      method: "POST", target: "/console/sign-in", authority: Fixture.authority,
+      headers: [(name: "Origin", value: Fixture.origin)], body: Array("name=ada".utf8), hasLeft: { true })
+    #expect(await fixture.respond(gone).status == 503)
+    #expect(try await phone.list().isEmpty)
+    var visitor = ConsoleVisitor(fixture: fixture)
+    let asked = await visitor.ask("ada")
+    #expect(asked.status == 303)
+    #expect(try await phone.list().count == 1)
+  }
+
   @Test func whoeverSignsOutIsNamedInTheAudit() async throws {
     let fixture = try await Fixture()
     let (visitor, _) = try await ConsoleVisitor.signedIn(to: fixture, as: .admin)

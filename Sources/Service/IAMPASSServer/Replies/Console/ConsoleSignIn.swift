@@ -116,8 +116,10 @@ extension Console {
       user: name, signInClient: SignInClient(application: application, credential: nil), client: call.client,
       methods: AuthenticationMethod.allCases, duration: ConsoleAccess.visitLifetime, context: context, hasContext: true,
       challenge: nil, matchCode: nil, boot: nil)
-    let start = try await storage.start(ask, at: now) { [now] record in
-      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+    let start = try await storage.start(ask, at: now) { [now, call] record in
+      // The browser would not get the cookie by which it withdraws this one, and its next one would ring nobody.
+      if call.request.hasLeft() { throw CancellationError() }
+      return StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
     core.announceEnd(of: start.ended)
     guard case .started(let session, _) = start.outcome else { return nil }

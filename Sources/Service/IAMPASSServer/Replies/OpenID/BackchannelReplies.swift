@@ -49,7 +49,9 @@ struct BackchannelReplies: Sendable {
       try await core.storage.noteUse(of: credential.id, at: now)
     }
     let start = try await core.storage.start(ask, at: now) { record in
-      StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
+      // Nobody could ask for its token, and it would keep the user's next request waiting.
+      if call.request.hasLeft() { throw CancellationError() }
+      return StartPolicy.decide(ask, try StartFacts(record, ask, at: now), at: now)
     }
     core.announceEnd(of: start.ended)
     switch start.outcome {
