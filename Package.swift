@@ -350,7 +350,9 @@ let package = Package(
       path: "Tests/Unit/DeviceProtocolTests", swiftSettings: strict),
     .testTarget(
       name: "IAMPASSPhoneTests",
-      dependencies: ["IAMPASSPhone", "DeviceProtocol", "HostSystem", "IAMPASSProtocol", "WorkerLink"],
+      dependencies: [
+        "IAMPASSPhone", "PhoneCommands", "DeviceProtocol", "HostSystem", "IAMPASSProtocol", "WorkerLink",
+      ],
       path: "Tests/Unit/IAMPASSPhoneTests",
       swiftSettings: strict),
     .testTarget(

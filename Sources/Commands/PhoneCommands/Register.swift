@@ -38,11 +38,13 @@ struct Register: ParsableCommand {
     let registration = PhoneRegistration(
       link: link, transport: transport, authority: authority.map { String(decoding: $0.pem, as: UTF8.self) })
     try explaining {
-      let shown = try registration.look()
-      _ = try registration.register(in: file, name: name)
+      let registering = RegistrationFile(state: file, link: link)
+      // The service does not show a link that was used, as by an earlier command whose reply was lost.
+      let shown = registering.isBegun ? nil : try registration.look()
+      let account = try registration.register(in: registering, name: name).account
       PhoneTerminal.say(
-        "registered: this is now the phone of \(DisplayText.sanitized(shown.user)) "
-          + "for \(DisplayText.sanitized(shown.application))")
+        "registered: this is now the phone of \(DisplayText.sanitized(shown?.user ?? account.user)) "
+          + "for \(DisplayText.sanitized(shown?.application ?? account.application))")
     }
   }
 

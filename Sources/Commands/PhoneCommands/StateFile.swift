@@ -1,6 +1,7 @@
 import CommandSupport
 import DeviceProtocol
 import Glibc
+import HostSystem
 import IAMPASSPhone
 
 /// The file of a phone's state: mode 0600, and always complete.
@@ -55,6 +56,8 @@ struct StateFile {
       guard write(descriptor, text, text.count) == text.count, fsync(descriptor) == 0, rename(path, target) == 0 else {
         throw CommandProblem.notWritable(target, String(cString: strerror(errno)))
       }
+      // Its name, too: a registration removes the other copy of the keys next.
+      try? FolderFlush.settle(SecureFile.folder(of: target))
     }
   }
 }
