@@ -130,7 +130,7 @@ import Testing
 
   @Test func aHeldRequestsLateLookIsItsClients() async throws {
     let seen = await AuditActor.$current.withValue(.phone("p1")) {
-      HeldReply(ChangeBoard().watch(.joins), patience: 1) { _ in
+      HeldReply(ChangeBoard().watch(.user(1)), patience: 1) { _ in
         .reply(ServiceReply(200, Array((AuditActor.current?.text ?? "nobody").utf8)))
       }
     }.finished { $0 }.reply()

@@ -46,8 +46,37 @@ import Testing
     async let held = ask(headers: [("Prefer", "wait=20")])
     while fixture.service.board.heldCount == 0 { await Task.yield() }
     _ = try await fixture.service.storage.decideJoin("desk-7", isApproved: true, at: fixture.service.storage.now())
-    fixture.service.board.changed(.joins)
+    fixture.service.board.changed(.joining(name: "desk-7", mark: JoinCode.mark(of: secret)))
     #expect(await held.status == 200)
+  }
+
+  @Test func aDecisionWakesTheComputerThatItIsAboutAlone() async throws {
+    _ = try await makeCode(isUnattended: false)
+    #expect(await ask().status == 202)
+    let waiting = try #require(try await fixture.service.storage.joinCodes().first?.joinings.first)
+    let (board, mark) = (fixture.service.board, JoinCode.mark(of: secret))
+    let meant = board.watch(.joining(name: "desk-7", mark: mark))
+    let other = board.watch(.joining(name: "desk-8", mark: mark))
+    #expect(board.joiningCount == 2)
+    let visitor = try await ConsoleVisitor.admitted(to: fixture)
+    #expect(await visitor.post("/joins/\(waiting.id)/approve", [:]).status == 303)
+    #expect(await meant.wake(milliseconds: 0) == .change)
+    #expect(await other.wake(milliseconds: 0) == .time)
+  }
+
+  /// An image was started on a thousand computers, and nobody has decided yet.
+  @Test(arguments: [(1, 1_000), (100, 1_000), (1_000, 10_000)] as [(Int, Int64)])
+  func manyThatWaitLookLessOften(_ waiting: Int, _ interval: Int64) {
+    #expect(JoinReplies.interval(of: waiting) == interval)
+  }
+
+  @Test func whoWaitsNoMoreIsNotCounted() {
+    let board = ChangeBoard()
+    do {
+      let watches = (1...3).map { board.watch(.joining(name: "desk-\($0)", mark: "123456")) }
+      #expect(board.joiningCount == watches.count)
+    }
+    #expect(board.joiningCount == 0)
   }
 
   @Test func badAsksAreRefused() async throws {

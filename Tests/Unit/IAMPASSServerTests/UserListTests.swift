@@ -144,8 +144,10 @@ import Testing
     let service = fixture.service
     let following = Task { await service.followUserLists() }
     let list = service.core.board.watch(.userList(fixture.application.id))
-    let others = [ChangeBoard.Topic.session("of another user"), .user(0), .userList("of another application"), .joins]
-      .map { service.core.board.watch($0) }
+    let others = [
+      ChangeBoard.Topic.session("of another user"), .user(0), .userList("of another application"),
+      .joining(name: "desk", mark: "123456"),
+    ].map { service.core.board.watch($0) }
     var users = 0
     repeat {
       users += 1

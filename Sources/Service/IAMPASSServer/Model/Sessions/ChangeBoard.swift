@@ -11,8 +11,8 @@ final class ChangeBoard: Sendable {
     case session(String)
     /// The requests of a user's phone.
     case user(Int64)
-    /// Computers that ask to join.
-    case joins
+    /// A computer that asks to join, by what an administrator sees of it.
+    case joining(name: String, mark: String)
     /// The list of users of an application, by its id.
     case userList(String)
   }
@@ -22,6 +22,7 @@ final class ChangeBoard: Sendable {
     var isStopAnnounced = false
     var nextKey = 0
     var signals: [Topic: [Int: Watch.Signal]] = [:]
+    var joiningCount = 0
   }
 
   private let state = Mutex(State())
@@ -35,6 +36,7 @@ final class ChangeBoard: Sendable {
         signal.finish()
       } else {
         state.signals[topic, default: [:]][key] = signal
+        if topic.isJoining { state.joiningCount += 1 }
       }
       return key
     }
@@ -49,6 +51,14 @@ final class ChangeBoard: Sendable {
   func changedUserLists() {
     let signals = state.withLock { state in
       state.signals.filter { if case .userList = $0.key { true } else { false } }.values.flatMap(\.values)
+    }
+    for signal in signals { signal.give() }
+  }
+
+  /// Wakes all computers that ask to join.
+  func changedJoins() {
+    let signals = state.withLock { state in
+      state.signals.filter { $0.key.isJoining }.values.flatMap(\.values)
     }
     for signal in signals { signal.give() }
   }
@@ -87,10 +97,18 @@ final class ChangeBoard: Sendable {
   /// The number of held requests.
   var heldCount: Int { state.withLock { $0.signals.values.reduce(0) { $0 + $1.count } } }
 
+  /// The number of requests of computers that ask to join.
+  var joiningCount: Int { state.withLock(\.joiningCount) }
+
   private func forget(_ topic: Topic, _ key: Int) {
     state.withLock { state in
-      state.signals[topic]?[key] = nil
+      let forgotten = state.signals[topic]?.removeValue(forKey: key)
+      if topic.isJoining, forgotten != nil { state.joiningCount -= 1 }
       if state.signals[topic]?.isEmpty == true { state.signals[topic] = nil }
     }
   }
+}
+
+extension ChangeBoard.Topic {
+  fileprivate var isJoining: Bool { if case .joining = self { true } else { false } }
 }

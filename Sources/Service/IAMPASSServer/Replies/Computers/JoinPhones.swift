@@ -67,7 +67,7 @@ struct JoinPhones: Sendable {
       }
     }
     for ask in one.asks where ask.lifecycle.endedAt == nil { _ = try await sessions.logOut(ask.id) }
-    core.board.changed(.joins)
+    core.board.changed(.joining(name: one.joining.name, mark: one.joining.mark))
     guard case .done = decision else { return false }
     core.logger.notice(
       isApproved ? "an administrator's phone let a computer join" : "an administrator's phone refused a computer",

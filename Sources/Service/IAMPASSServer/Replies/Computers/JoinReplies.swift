@@ -4,6 +4,12 @@ import IAMPASSProtocol
 struct JoinReplies: Sendable {
   /// Milliseconds until another look at a held request: an administrator may decide by a command, in another process.
   private static let refreshInterval: Int64 = 1_000
+  /// Milliseconds between two looks of all computers that wait together. An image may be started on a thousand at once, long
+  /// before somebody decides, and sign-ins have to go on.
+  private static let commonInterval: Int64 = 10
+
+  /// The same for one of so many that wait.
+  static func interval(of waiting: Int) -> Int64 { max(refreshInterval, Int64(waiting) * commonInterval) }
 
   let core: ServiceCore
   let phones: JoinPhones
@@ -17,7 +23,7 @@ struct JoinReplies: Sendable {
     let ask = ReceivedJoinRequest(request: request, address: call.client.text)
     let wait = call.request.preferredWait(longest: HeldReply.usualWait)
     let end = core.clock().advanced(seconds: wait ?? 0)
-    let watch = core.board.watch(.joins)
+    let watch = core.board.watch(.joining(name: request.name, mark: JoinCode.mark(of: request.secret)))
     if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
     let poll: HeldReply.Poll = { isLast in
       let now = core.clock()
@@ -27,7 +33,7 @@ struct JoinReplies: Sendable {
       }
       let patience = end.milliseconds(since: now)
       if case .waiting = verdict, !isLast, patience > 0 {
-        return .nothingYet(milliseconds: min(patience, Self.refreshInterval))
+        return .nothingYet(milliseconds: min(patience, Self.interval(of: core.board.joiningCount)))
       }
       let reply = try await reply(to: verdict)
       return .reply(wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply)

@@ -173,13 +173,14 @@ extension Console {
   func perform(_ act: ConsoleRoute.JoinAct, onJoin id: String, _ visitor: Visitor) async throws -> ServiceReply {
     if act == .revoke {
       guard try await storage.revokeJoinCode(id, at: now) else { return refusal(.unknownJoinCode) }
-      core.board.changed(.joins)
+      core.board.changedJoins()
       return redirect("/joins", done: .codeRevoked)
     }
     let decision = try await storage.decideJoin(id, isApproved: act == .approve, at: now)
-    core.board.changed(.joins)
     switch decision {
-    case .done: return redirect("/joins", done: act == .approve ? .joined : .turnedAway)
+    case .done(let joining):
+      core.board.changed(.joining(name: joining.name, mark: joining.mark))
+      return redirect("/joins", done: act == .approve ? .joined : .turnedAway)
     case .unknown, .several: return try await joinsPage(visitor, problem: "This computer does not wait any more.")
     case .nameTaken:
       return try await joinsPage(
