@@ -1,3 +1,4 @@
+import Foundation
 import GRDB
 import IAMPASSProtocol
 import Testing
@@ -65,5 +66,27 @@ import Testing
     // Three random numbers below 65,536 hardly ever are one.
     #expect(epochs.count > 1)
     #expect(epochs.allSatisfy { $0 > before.epoch })
+  }
+
+  /// Whoever follows the audit has the former file open.
+  @Test func anotherFileAtThePlaceIsAnotherHistoryOfTheAudit() async throws {
+    let room = try await StorageFixture(.sqlite)
+    let operators = try #require(room.storage as? any OperatorStore)
+    let history = try await operators.auditHistory()
+    #expect(try await operators.auditHistory() == history)
+    let path = room.folder + "/" + SQLiteStorage.fileName
+    try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+    #expect(rename(path + ".copy", path) == 0)
+    #expect(try await operators.auditHistory() != history)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aDatabaseThatWasMovedAwayHasNoFurtherHistory(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let operators = try #require(room.storage as? any OperatorStore)
+    let history = try await operators.auditHistory()
+    try await room.execute(
+      "INSERT INTO database_move (id, state, place) VALUES ('one', 'moved', $1)", "where everything is now")
+    #expect(try await operators.auditHistory() != history)
   }
 }

@@ -58,9 +58,12 @@ struct AuditCommand: AsyncParsableCommand {
       let storage = try place.existing()
       if let proof { return try await printProof(of: proof, in: storage) }
       if answers { return try await printAnswers(of: storage) }
-      var tail = AuditTail(last: try await beginning(in: storage))
+      let history = follow ? try await storage.auditHistory() : ""
+      var tail = AuditTail(last: try await beginning(in: storage), history: history)
       try await printEntries(of: storage, after: &tail.last)
-      if follow { try await tail.follow { try await printEntries(of: storage, after: &$0) } }
+      guard follow else { return }
+      try await tail.follow(
+        in: { try await storage.auditHistory() }, by: { try await printEntries(of: storage, after: &$0) })
     }
   }
 

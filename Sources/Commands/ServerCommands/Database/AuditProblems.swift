@@ -16,6 +16,11 @@ extension CommandProblem {
       message: flaw.rawValue, hint: "somebody changed the database: iampass-security(7)", exitCode: EX_DATAERR)
   }
 
+  /// Entries come elsewhere, and none here.
+  static let otherAuditHistory = CommandProblem(
+    message: "the database was moved, or another one was put in its place: entries may have been missed",
+    hint: "go on by time, and where everything is now: --since", exitCode: EX_DATAERR)
+
   /// The entry to continue after does not exist: in a restored copy of the database, entries would be missed.
   static func noAuditEntry(_ id: Int64) -> CommandProblem {
     CommandProblem(

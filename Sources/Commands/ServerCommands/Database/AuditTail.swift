@@ -10,14 +10,22 @@ struct AuditTail {
 
   /// The id of the newest entry that was printed.
   var last: Int64
+  /// The history that this id belongs to: see ``OperatorStore/auditHistory()``.
+  let history: String
 
-  /// - Parameter print: prints the entries after an id, and moves the id on with each portion that is printed.
-  /// - Throws: the errors of `print`: a ``CommandProblem`` at once, and others once they last for a minute.
-  mutating func follow(_ print: (inout Int64) async throws -> Void) async throws {
+  /// - Parameters:
+  ///   - present: gives the history of this moment.
+  ///   - print: prints the entries after an id, and moves the id on with each portion that is printed.
+  /// - Throws: the errors of both: a ``CommandProblem`` at once, also for another history, and others once they last for a
+  ///   minute.
+  mutating func follow(
+    in present: () async throws -> String, by print: (inout Int64) async throws -> Void
+  ) async throws {
     var failingSince: MonotonicInstant?
     while !Self.hasLostReader {
       try await Task.sleep(for: Self.interval)
       do {
+        guard try await present() == history else { throw CommandProblem.otherAuditHistory }
         try await print(&last)
         if failingSince != nil { Notice.tell("the database answers again") }
         failingSince = nil

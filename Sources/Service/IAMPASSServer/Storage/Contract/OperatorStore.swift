@@ -90,6 +90,10 @@ public protocol OperatorStore: JoinStore, UserListStore, AdministratorStore, Clo
   /// Entries of the audit with greater ids, oldest first, to read all of them in portions.
   func auditEntries(after id: Int64, limit: Int) async throws -> [AuditEntry]
 
+  /// Which history of the audit this reads: another one once everything was moved away, or another file is in the place of
+  /// the one that is open here. No entry comes here then, while others come there.
+  func auditHistory() async throws -> String
+
   /// An id of the audit after which all entries of `time` and later are, with some older ones.
   func auditPlace(before time: UnixTime) async throws -> Int64
 

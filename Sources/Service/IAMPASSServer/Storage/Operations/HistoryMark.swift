@@ -12,4 +12,9 @@ enum HistoryMark {
     }
     return try ServiceMark(epoch: row.get("epoch"), counter: row.get("counter"))
   }
+
+  /// Whether everything was moved away, or is being moved here: nothing is added meanwhile.
+  static func isClosed(in db: some StorageTransaction) throws -> Bool {
+    try db.has("SELECT id FROM database_move WHERE state <> 'arrived'")
+  }
 }

@@ -95,4 +95,9 @@ extension PostgreSQLStorage {
     }
     return pool.history.takeBeginning()
   }
+
+  public func auditHistory() async throws -> String {
+    let isClosed = try await read { try HistoryMark.isClosed(in: $0) }
+    return "\(isClosed)"
+  }
 }

@@ -1,4 +1,5 @@
 import GRDB
+import Glibc
 
 extension RestoredCopy {
   /// Marks the database as a copy.
@@ -20,5 +21,15 @@ extension SQLiteStorage {
     let made = clock.unixTime(of: clock.now())
     try await write { try RestoredCopy.begin(at: now, made: made, in: $0) }
     return true
+  }
+
+  /// With the file that is at the place by now: whoever has opened the one before it still reads that.
+  public func auditHistory() async throws -> String {
+    var found = stat()
+    guard stat(pool.path, &found) == 0 else {
+      throw StorageError(.noDatabase, path: pool.path, detail: String(cString: strerror(errno)))
+    }
+    let isClosed = try await read { try HistoryMark.isClosed(in: $0) }
+    return "\(found.st_dev) \(found.st_ino) \(isClosed)"
   }
 }
