@@ -1,5 +1,4 @@
 import DeviceProtocol
-import Dispatch
 import IAMPASSProtocol
 import Logging
 import PostgreSQLLink
@@ -12,23 +11,6 @@ import Testing
 ///
 /// One after the other: the threads are the process's, and two tests that each hold some of them would wait for the rest.
 @Suite(.serialized) struct PostgreSQLPoolTests {
-  /// What holds the work that waits at it, until it is opened or ten minutes have passed.
-  private final class Gate: Sendable {
-    private let semaphore = DispatchSemaphore(value: 0)
-    private let arrived = Atomic(0)
-
-    /// How many have come to it.
-    var arrivals: Int { arrived.load(ordering: .acquiring) }
-
-    func wait() {
-      arrived.add(1, ordering: .acquiringAndReleasing)
-      _ = semaphore.wait(timeout: .now() + 600)
-      semaphore.signal()
-    }
-
-    func open() { semaphore.signal() }
-  }
-
   /// The numbers of those that had their turn, first to last.
   private final class Order: Sendable {
     private let state = Mutex<[Int]>([])
@@ -68,7 +50,7 @@ import Testing
   @Test func eachPlaceHasAThread() async throws {
     let room = try await StorageFixture(.postgresql)
     let pool = try #require(room.storage as? PostgreSQLStorage).pool
-    let gate = Gate()
+    let gate = WorkGate()
     let holders = PostgreSQLPool.Kind.allCases.flatMap { kind in
       (0..<9).map { _ in Task { try await pool.inThread(kind) { _ in gate.wait() } } }
     }
@@ -107,6 +89,19 @@ import Testing
     try await places.enter()
   }
 
+  @Test func whatNobodyAsksForAgainIsNotRefused() async throws {
+    let places = ConcurrencyLimit(1, patience: .milliseconds(20))
+    try await places.enter()
+    let patient = Task { try await places.enter(isPatient: true) }
+    try await until { places.waiting == 1 }
+    // It comes later, and has waited too long.
+    await #expect(throws: StorageBusy.self) { try await places.enter() }
+    #expect(places.waiting == 1)
+    places.leave()
+    try await patient.value
+    #expect(places.free == 0)
+  }
+
   @Test func aReadThatIsCancelledLeavesTheQueue() async throws {
     let places = ConcurrencyLimit(1, patience: .seconds(60))
     try await places.enter()
@@ -125,7 +120,7 @@ import Testing
     for _ in 0..<9 {
       await #expect(throws: StorageBusy.self) { try await pool.inThread(.writing) { _ in throw StorageBusy() } }
     }
-    let gate = Gate()
+    let gate = WorkGate()
     let clients = (0..<9).map { _ in Task { try await pool.inThread(.writing) { _ in gate.wait() } } }
     try await until { gate.arrivals == 3 && pool.waiting(.writing) == 6 }
     for client in clients { client.cancel() }
@@ -298,9 +293,9 @@ import Testing
 
   /// Does `body` while so much work of a kind as `count` says has its place, or waits for one.
   private func holding(
-    _ kind: PostgreSQLPool.Kind, count: Int, of pool: PostgreSQLPool, _ body: (Gate) async throws -> Void
+    _ kind: PostgreSQLPool.Kind, count: Int, of pool: PostgreSQLPool, _ body: (WorkGate) async throws -> Void
   ) async throws {
-    let gate = Gate()
+    let gate = WorkGate()
     let holders = (0..<count).map { _ in Task { try await pool.inThread(kind) { _ in gate.wait() } } }
     defer { gate.open() }
     // All of them have come.

@@ -11,16 +11,18 @@ enum StorageEngine: String, CaseIterable, Sendable {
   case sqlite
   case postgresql
 
+  /// Tests share a machine that may be slow: only a test of its own is about waits.
+  private static let patience = Duration.seconds(600)
+
   func open(in folder: String, _ clock: TestClock) throws -> any ServiceStorage {
     switch self {
     case .sqlite:
       try EmptyDatabase.put(in: folder)
-      return try SQLiteStorage(folder: folder, clocks: clock.clocks)
-    // Tests share a machine that may be slow: only a test of its own is about waits.
+      return try SQLiteStorage(folder: folder, clocks: clock.clocks, isMoving: false, patience: Self.patience)
     case .postgresql:
       return try PostgreSQLStorage(
         url: EmptyDatabase.url(ofSchema: Self.schema(of: folder)), clocks: clock.clocks, isMoving: false,
-        patience: .seconds(600))
+        patience: Self.patience)
     }
   }
 

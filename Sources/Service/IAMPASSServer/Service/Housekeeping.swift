@@ -5,7 +5,7 @@ extension SignInService {
   public func doHousekeeping(keeping times: KeptTimes = .usual) async {
     while !Task.isCancelled {
       do {
-        try await core.storage.keepTime()
+        try await StoragePatience.$isEndless.withValue(true) { try await core.storage.keepTime() }
         try await tidyIfLeaseHolder(keeping: times)
         core.tellWhenStorageWorksAgain()
       } catch is HousekeeperLeaseLost {
@@ -28,8 +28,12 @@ extension SignInService {
     try await HousekeeperDuty.$isOn.withValue(core.storage.changeListener != nil) { try await tidy(keeping: times) }
   }
 
-  /// Does one round.
+  /// Does one round. No load of requests keeps it from its turns.
   func tidy(keeping times: KeptTimes = .usual) async throws {
+    try await StoragePatience.$isEndless.withValue(true) { try await tidyInTurn(keeping: times) }
+  }
+
+  private func tidyInTurn(keeping times: KeptTimes) async throws {
     let storage = core.storage
     try await storage.keepTime()
     let now = core.clock()

@@ -44,16 +44,21 @@ final class NonceUseQueue: Sendable {
 
   private let greatestTurns: Int
   private let patience: Duration?
+  private let mayWaitInTurn: Bool
   private let queue: StorageLoad.Queue
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - greatestTurns: the greatest number of turns that go on at the same time.
   ///   - patience: how long one waits for its turn at most; nil: the engine sees to that.
+  ///   - mayWaitInTurn: whether a turn that was asked for may begin much later.
   ///   - queue: notes the waits.
-  init(greatestTurns: Int, patience: Duration? = nil, queue: StorageLoad.Queue = .init()) {
+  init(
+    greatestTurns: Int, patience: Duration? = nil, mayWaitInTurn: Bool = false, queue: StorageLoad.Queue = .init()
+  ) {
     self.greatestTurns = greatestTurns
     self.patience = patience
+    self.mayWaitInTurn = mayWaitInTurn
     self.queue = queue
   }
 
@@ -65,12 +70,11 @@ final class NonceUseQueue: Sendable {
     let waiter = Waiter(nonceUse: nonceUse, wait: queue.begin(), continuation: continuation)
     let (hasTurn, isToBeWatched) = state.withLock { state in
       state.waiters.append(waiter)
-      guard state.turns >= greatestTurns else {
-        state.turns += 1
-        return (true, false)
-      }
+      let isNext = state.turns < greatestTurns
+      if isNext { state.turns += 1 }
+      guard !isNext || mayWaitInTurn else { return (true, false) }
       defer { state.isWatched = true }
-      return (false, !state.isWatched)
+      return (isNext, !state.isWatched)
     }
     if isToBeWatched, let patience { Task.detached { await self.watch(patience) } }
     return hasTurn

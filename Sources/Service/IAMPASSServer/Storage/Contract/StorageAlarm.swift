@@ -9,7 +9,7 @@ enum StorageTrouble: Sendable, Equatable {
   case damaged
   /// The database cannot be reached; only PostgreSQL.
   case unreachable
-  /// An operation waited too long for its turn; only PostgreSQL.
+  /// An operation waited too long for its turn.
   case busy
   /// `iampass-server database move` has moved all data away.
   case moved
@@ -23,7 +23,7 @@ enum StorageTrouble: Sendable, Equatable {
     case .locked: "look for another program that holds the database"
     case .damaged: "stop the service, and put the last backup in the database's place"
     case .unreachable: "look at the PostgreSQL server, and at the network on the way to it"
-    case .busy: "look whether the PostgreSQL server answers, at its load, and for transactions that take long"
+    case .busy: "look at the load of the disk or the PostgreSQL server, and for what holds the database for long"
     case .moved: "start the service on the new database; iampass-server database check says where it is"
     case .sealed(let fault): fault.hint
     case .other: "look at the data directory and its disk"

@@ -2,8 +2,6 @@ import IAMPASSProtocol
 
 extension StorageEngine {
   func stock() async throws -> StorageStock { try await readOnce { try StorageStock(in: $0) } }
-
-  func answer() async throws { try await readOnce { _ = try $0.has("SELECT id FROM application LIMIT 1") } }
 }
 
 extension StorageEngine {

@@ -8,7 +8,7 @@ final class PostgreSQLHealth: Sendable {
   private let current = Mutex<Task<SealMark, any Error>?>(nil)
 
   init(_ address: PostgreSQLAddress, _ time: PostgreSQLTime, _ load: StorageLoad) {
-    pool = PostgreSQLPool(address, time, patience: PostgreSQLPool.usualPatience, load: load)
+    pool = PostgreSQLPool(address, time, patience: StoragePatience.usual, load: load)
   }
 
   /// - Returns: what the database says of its sealed secrets.

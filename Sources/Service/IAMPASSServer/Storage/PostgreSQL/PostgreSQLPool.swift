@@ -43,9 +43,6 @@ final class PostgreSQLPool: Sendable {
   static let nonceUseTurns = 2
   /// The most operations of all kinds at the same time.
   static let width = Kind.allCases.reduce(0) { $0 + $1.places }
-  /// How long an operation waits by default. A client that has waited this long asks again, and a later result would
-  /// not be used.
-  static let usualPatience = Duration.seconds(2)
 
   /// libpq blocks the calling thread, and Swift's own threads must not be blocked. So the service has its own threads,
   /// one for each place.

@@ -57,7 +57,7 @@ public struct PostgreSQLStorage: Sendable {
   ///   - patience: the longest time that an operation waits for its turn.
   init(
     url: String, clocks: MachineClocks? = nil, isMoving: Bool, mayMigrate: Bool = true,
-    patience: Duration = PostgreSQLPool.usualPatience
+    patience: Duration = StoragePatience.usual
   ) throws {
     let time = PostgreSQLTime()
     self.time = time

@@ -6,6 +6,8 @@ extension SQLiteStorage {
   ///
   /// When this returns, `kill -9` does not undo it, but a power cut may, until the next ``write(_:)``. Whatever the request
   /// goes on to change is stored by such a write, which brings the nonce to the disk with it.
+  ///
+  /// - Throws: ``StorageBusy`` if it had no turn in time. Then it is not used.
   func useNonce(_ nonceUse: NonceUse) async throws -> NonceUse.Outcome {
     try await withCheckedThrowingContinuation { continuation in
       if nonceUses.add(nonceUse, continuation) { askForTurn() }
@@ -15,22 +17,9 @@ extension SQLiteStorage {
   /// Asks for a turn. Other writers have their turn between two of these.
   private func askForTurn() {
     pool.asyncWriteWithoutTransaction { db in
-      useWaiting(in: db)
+      useNonces(nonceUses.take(), in: db)
       if nonceUses.endTurn() { askForTurn() }
     }
-  }
-
-  private func useWaiting(in db: Database) {
-    var inTime: [NonceUseQueue.Waiter] = []
-    for waiter in nonceUses.take() {
-      if hasWaitedEnough(since: waiter.arrival) {
-        load[.nonce].refused.add()
-        waiter.resume(.failure(DatabaseError(resultCode: .SQLITE_BUSY)))
-      } else {
-        inTime.append(waiter)
-      }
-    }
-    useNonces(inTime, in: db)
   }
 
   /// One transaction. If it fails, each has a transaction of its own: a damaged row must not fail the others' requests.

@@ -15,10 +15,9 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     return try await writeWithoutSync { try NonceTimes.prune(before: end, wall: wall, in: $0) }
   }
 
-  func sealProblem() async throws -> SealFault? {
-    let seals = seals
-    return try await readOnce { seals.problem(try SealMark.stored(in: $0)) }
-  }
+  func answer() async throws { _ = try await health.check() }
+
+  func sealProblem() async throws -> SealFault? { seals.problem(try await health.check()) }
 
   /// Rewrites the whole file, and empties the log. Writers wait meanwhile. It needs as much room as the file has.
   public func eraseOverwritten() async throws {

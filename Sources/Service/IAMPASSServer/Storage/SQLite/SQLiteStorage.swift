@@ -7,6 +7,9 @@ import IAMPASSProtocol
 /// A commit is in the write-ahead log, and on the disk, before a reply is sent: neither `kill -9` nor a power cut
 /// undoes a confirmed change. Several processes may use one folder, such as `application create` beside a running
 /// service.
+///
+/// An operation without a turn within 2 s is refused before it begins. Reads, writes, nonces and health checks have
+/// separate turns: see ``SQLitePlaces``.
 public struct SQLiteStorage: Sendable {
   /// How long a write waits for another process, in seconds. Including its turn, it waits at most twice as long.
   private static let busyTime = 5.0
@@ -19,6 +22,8 @@ public struct SQLiteStorage: Sendable {
   private let syncing = Syncing()
   let load: StorageLoad
   let nonceUses: NonceUseQueue
+  let places: SQLitePlaces
+  let health: SQLiteHealth
   let sessionKeys = KnownSessionKeys()
   let sessions = KnownSessions()
   /// Decides which of its failures are logged.
@@ -63,15 +68,24 @@ public struct SQLiteStorage: Sendable {
     try self.init(folder: folder, clocks: clocks, isMoving: false)
   }
 
-  /// - Parameter isMoving: also opens a database that is being or was moved, and then does not change it.
-  init(folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayMigrate: Bool = true) throws {
+  /// - Parameters:
+  ///   - isMoving: also opens a database that is being or was moved, and then does not change it.
+  ///   - patience: the longest time that an operation waits for its turn.
+  init(
+    folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayMigrate: Bool = true,
+    patience: Duration = StoragePatience.usual
+  ) throws {
     let load = StorageLoad([.read, .write, .nonce], hasLock: false)
     self.load = load
-    nonceUses = NonceUseQueue(greatestTurns: 1, queue: load[.nonce])
+    // A turn waits for GRDB's one writer.
+    nonceUses = NonceUseQueue(greatestTurns: 1, patience: patience, mayWaitInTurn: true, queue: load[.nonce])
+    places = SQLitePlaces(patience: patience, load: load)
     try SQLiteStorage.prepareFolder(folder)
     let path = folder + "/" + SQLiteStorage.fileName
     try SQLiteStorage.prepareFile(path)
+    health = SQLiteHealth(path, busyTime: SQLiteStorage.busyTime)
     var configuration = Configuration()
+    configuration.maximumReaderCount = SQLitePlaces.reads
     configuration.busyMode = .timeout(SQLiteStorage.busyTime)
     configuration.label = "iampass"
     // SQLite then checks more of each page, so that a damaged one is noticed.
@@ -126,18 +140,19 @@ public struct SQLiteStorage: Sendable {
   ) async throws -> Value {
     let arrival = ContinuousClock.now
     let note = AuditNote.current
+    let isPatient = StoragePatience.isEndless
     // A client that goes away must not cancel a running operation: GRDB would end the transaction of a cancelled task.
     return try await Task.detached {
-      let wait = load[.write].begin()
-      defer { wait.end() }
-      return try await pool.writeWithoutTransaction { db in
-        wait.end()
-        if hasWaitedEnough(since: arrival) {
-          load[.write].refused.add()
-          throw DatabaseError(resultCode: .SQLITE_BUSY)
+      try await places.write(isPatient: isPatient) { wait in
+        try await pool.writeWithoutTransaction { db in
+          wait.end()
+          if hasWaitedEnough(since: arrival) {
+            load[.write].refused.add()
+            throw DatabaseError(resultCode: .SQLITE_BUSY)
+          }
+          sessions.forgetAll()
+          return try transact(mode, in: db) { try note.does(work, in: $0) }
         }
-        sessions.forgetAll()
-        return try transact(mode, in: db) { try note.does(work, in: $0) }
       }
     }.value
   }
@@ -167,11 +182,11 @@ public struct SQLiteStorage: Sendable {
   }
 
   public func read<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    let wait = load[.read].begin()
-    defer { wait.end() }
-    return try await pool.read { db in
-      wait.end()
-      return try work(db)
+    try await places.read(isPatient: StoragePatience.isEndless) { wait in
+      try await pool.read { db in
+        wait.end()
+        return try work(db)
+      }
     }
   }
 
@@ -185,6 +200,7 @@ public struct SQLiteStorage: Sendable {
   /// Closes the files. The storage cannot be used afterwards.
   public func close() throws {
     alarm.close()
+    try health.close()
     try pool.close()
   }
 

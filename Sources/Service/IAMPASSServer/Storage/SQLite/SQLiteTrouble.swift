@@ -13,6 +13,7 @@ extension StorageTrouble {
       default: self = .other
       }
     case is DamagedRow: self = .damaged
+    case is StorageBusy: self = .busy
     case let fault as SealFault: self = .sealed(fault)
     default: self = .other
     }

@@ -4,8 +4,11 @@ import Synchronization
 final class ConcurrencyLimit: Sendable {
   private struct Waiter {
     let number: Int
-    let overdue: ContinuousClock.Instant
+    /// Nil: it waits as long as it takes.
+    let overdue: ContinuousClock.Instant?
     let continuation: CheckedContinuation<Void, any Error>
+
+    func isOverdue(at now: ContinuousClock.Instant) -> Bool { overdue.map { $0 <= now } ?? false }
   }
 
   private struct State {
@@ -32,23 +35,27 @@ final class ConcurrencyLimit: Sendable {
   /// The number of waiting tasks.
   var waiting: Int { state.withLock(\.waiters.count) }
 
+  /// The number of places that nobody has.
+  var free: Int { state.withLock(\.free) }
+
   /// Takes a place. ``leave()`` gives it back.
   ///
+  /// - Parameter isPatient: whether it waits as long as it takes.
   /// - Throws: ``StorageBusy`` after the longest wait; `CancellationError` if the task is cancelled meanwhile. Then no
   ///   place was taken.
-  func enter() async throws {
+  func enter(isPatient: Bool = false) async throws {
     try Task.checkCancellation()
-    try await queue.measure(wait)
+    try await queue.measure { try await wait(isPatient) }
   }
 
-  private func wait() async throws {
+  private func wait(_ isPatient: Bool) async throws {
     let number = state.withLock { state in
       state.nextNumber += 1
       return state.nextNumber
     }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        let (isIn, isToBeWatched) = take(number, continuation)
+        let (isIn, isToBeWatched) = take(number, isPatient, continuation)
         if isIn { return continuation.resume() }
         if isToBeWatched { Task.detached { await self.watch() } }
         // The cancellation handler ran before this waiter was added.
@@ -72,14 +79,16 @@ final class ConcurrencyLimit: Sendable {
   }
 
   private func take(
-    _ number: Int, _ continuation: CheckedContinuation<Void, any Error>
+    _ number: Int, _ isPatient: Bool, _ continuation: CheckedContinuation<Void, any Error>
   ) -> (isIn: Bool, isToBeWatched: Bool) {
     state.withLock { state in
       guard state.free == 0 else {
         state.free -= 1
         return (true, false)
       }
-      state.waiters.append(Waiter(number: number, overdue: .now + patience, continuation: continuation))
+      let overdue = isPatient ? nil : ContinuousClock.now + patience
+      state.waiters.append(Waiter(number: number, overdue: overdue, continuation: continuation))
+      guard !isPatient else { return (false, false) }
       defer { state.isWatched = true }
       return (false, !state.isWatched)
     }
@@ -97,13 +106,15 @@ final class ConcurrencyLimit: Sendable {
     while let next = refuseOverdue(at: .now) { try? await Task.sleep(until: next, clock: .continuous) }
   }
 
-  /// - Returns: when the next one is overdue; nil if none waits.
+  /// - Returns: when the next one is overdue; nil if none waits but for patient ones.
   private func refuseOverdue(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     let (overdue, next) = state.withLock { state in
-      let overdue = Array(state.waiters.prefix { $0.overdue <= now })
-      state.waiters.removeFirst(overdue.count)
-      state.isWatched = !state.waiters.isEmpty
-      return (overdue, state.waiters.first?.overdue)
+      let overdue = state.waiters.filter { $0.isOverdue(at: now) }
+      state.waiters.removeAll { $0.isOverdue(at: now) }
+      // All others have the same patience, and so are overdue in their order.
+      let next = state.waiters.first { $0.overdue != nil }?.overdue
+      state.isWatched = next != nil
+      return (overdue, next)
     }
     for waiter in overdue { waiter.continuation.resume(throwing: StorageBusy()) }
     return next
