@@ -120,14 +120,4 @@ struct EarlyRefusalTests {
     await refuseEarly(ask("wrong"), watched)
     #expect(await fixture.respond(ask(secret.exposedValue)).status == 400)
   }
-
-  @Test func rememberedValuesTakeBoundedMemory() {
-    let remembered = Remembered<Int>()
-    let count = Remembered<Int>.greatestCount
-    for number in 0...count { remembered.keep(number, as: "\(number)") }
-    #expect(remembered["0"] == nil)
-    #expect(remembered["\(count)"] == count)
-    remembered.keep(7, as: "\(count)")
-    #expect(remembered["\(count)"] == 7)
-  }
 }

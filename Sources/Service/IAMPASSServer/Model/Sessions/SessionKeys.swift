@@ -1,5 +1,4 @@
 import IAMPASSProtocol
-import Synchronization
 
 /// The keys that sign a session's requests and replies. They do not change after the session's start.
 final class SessionKeys: Sendable {
@@ -22,23 +21,5 @@ extension RequestSigner {
   /// A signer for each scheme that the secret fits.
   static func all(client: Secret, secret: Secret) -> [RequestSigner] {
     SigningScheme.allCases.compactMap { try? RequestSigner(client: client, secret: secret, scheme: $0) }
-  }
-}
-
-/// The keys of sessions whose clients asked recently, in memory.
-final class KnownSessionKeys: Sendable {
-  /// The most sessions. Each takes about half a kilobyte.
-  static let greatestCount = 10_000
-
-  private let known = Mutex<[String: SessionKeys]>([:])
-
-  subscript(_ id: String) -> SessionKeys? { known.withLock { $0[id] } }
-
-  func keep(_ keys: SessionKeys) {
-    known.withLock { known in
-      // Keys that are still used are read again.
-      if known.count >= Self.greatestCount { known.removeAll(keepingCapacity: true) }
-      known[keys.id] = keys
-    }
   }
 }

@@ -126,7 +126,7 @@ extension ServiceEngine {
       return try Session.find(id: id, in: db).map { try SessionKeys($0.opened(in: db, seals)) }
     }
     guard let keys = found else { return nil }
-    sessionKeys.keep(keys)
+    sessionKeys.keep(keys, as: id)
     return keys
   }
 }

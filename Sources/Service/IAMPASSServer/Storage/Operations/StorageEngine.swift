@@ -23,7 +23,8 @@ public protocol StorageEngine: OperatorStore {
 
 /// The operations of an engine that only the service needs.
 protocol ServiceEngine: StorageEngine, ServiceStorage {
-  var sessionKeys: KnownSessionKeys { get }
+  /// The keys of sessions whose clients asked recently.
+  var sessionKeys: Remembered<SessionKeys> { get }
 
   /// Uses a nonce, together with all others that wait by then.
   func useNonce(_ nonceUse: NonceUse) async throws -> NonceUse.Outcome

@@ -26,7 +26,7 @@ public struct PostgreSQLStorage: Sendable {
   public let clock: StorageClock
   let time: PostgreSQLTime
   let nonceUses: NonceUseQueue
-  let sessionKeys = KnownSessionKeys()
+  let sessionKeys = Remembered<SessionKeys>()
   /// News of other servers.
   var changeListener: (any ChangeListener)? { listener }
   let listener: PostgreSQLChangeListener

@@ -24,7 +24,7 @@ public struct SQLiteStorage: Sendable {
   let nonceUses: NonceUseQueue
   let places: SQLitePlaces
   let health: SQLiteHealth
-  let sessionKeys = KnownSessionKeys()
+  let sessionKeys = Remembered<SessionKeys>()
   let sessions = KnownSessions()
   /// Decides which of its failures are logged.
   let alarm = StorageAlarm()
