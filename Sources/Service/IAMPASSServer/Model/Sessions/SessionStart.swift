@@ -13,4 +13,6 @@ struct SessionStart: Sendable {
   let outcome: Outcome
   /// The user's requests that could not be read, and have ended now.
   let ended: [Session]
+  /// The sessions that this has made or changed, by their ids; nil: any may have changed.
+  var changed: [String]?
 }

@@ -17,6 +17,8 @@ struct StartRecord: Sendable {
     let unended: [Session]
     /// The user's requests that could not be read, and were ended therefore.
     let endedUnread: [Session]
+    /// Whether the user has requests that could not be read.
+    let hasUnread: Bool
     /// Match codes of sessions that ended after ``MatchCodesInUse/start(at:)``, the first to end first. Not read unless
     /// ``SessionStartRequest/showsCode(under:)``.
     let endedCodes: [MatchCodesInUse.Ended]

@@ -31,7 +31,8 @@ extension StorageEngine {
     _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {
-    try await write { [seals] db in
+    let changed: @Sendable (SessionStart) -> [String]? = { $0.changed }
+    return try await write(changing: changed) { [seals] db in
       try db.prefetch { db in
         _ = try SealMark.stored(in: db)
         try StartRecord.askFirst(of: request, in: db)
@@ -41,18 +42,22 @@ extension StorageEngine {
       let boot = try HostBoot.note(of: request, at: now, in: db)
       let record = try StartRecord(of: request, at: now, in: db)
       let ended = record.user?.endedUnread ?? []
+      let others: [String]? = boot?.endsOthers ?? false || record.user?.hasUnread ?? false ? nil : []
       switch try decide(record) {
       case .refuse(let obstacle):
         try Session.note(obstacle, at: now, in: db)
-        return SessionStart(boot: boot, outcome: .not(obstacle), ended: ended)
+        return SessionStart(
+          boot: boot, outcome: .not(obstacle), ended: ended, changed: others.map { $0 + obstacle.changed })
       case .goOn(let session, let isRung):
         let begun = try session.opened(in: db, seals)
-        return SessionStart(boot: boot, outcome: .begun(begun, isRung: isRung), ended: ended)
+        return SessionStart(boot: boot, outcome: .begun(begun, isRung: isRung), ended: ended, changed: others)
       case .start(let terms):
         let session = try Session(request, terms, at: now)
         try session.insert(in: db, seals, under: mark)
         if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
-        return SessionStart(boot: boot, outcome: .started(session, isRung: terms.isRung), ended: ended)
+        return SessionStart(
+          boot: boot, outcome: .started(session, isRung: terms.isRung), ended: ended,
+          changed: others.map { $0 + [session.id] })
       }
     }
   }
@@ -73,7 +78,10 @@ extension StorageEngine {
     _ id: String, by phone: ActingPhone, at now: UnixTime,
     deciding decide: @escaping @Sendable (PhoneFacts, Session?) throws -> Result<TakenAnswer, Refusal>
   ) async throws -> Result<Session, Refusal> {
-    try await write { db in
+    let changed: @Sendable (Result<Session, Refusal>) -> [String]? = { result in
+      [id, (try? result.get().id) ?? id]
+    }
+    return try await write(changing: changed) { db in
       try db.prefetch { db in
         _ = try Session.find(id: id, in: db)
         try PhoneFacts.askAll(of: phone, in: db)
@@ -91,7 +99,8 @@ extension StorageEngine {
   func changeSession(
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> (view: SessionView, isChanged: Bool)? {
-    try await write { db in
+    let changed: @Sendable ((view: SessionView, isChanged: Bool)?) -> [String]? = { _ in [id] }
+    return try await write(changing: changed) { db in
       guard var session = try Session.find(id: id, in: db) else { return nil }
       let isChanged = try step(&session)
       // This does not read the changed data, and so cannot lose an answer.
@@ -142,6 +151,16 @@ extension SessionView {
       session: session, approval: session.showsApproval ? try KeptAnswer.approval(of: session.id, in: db) : nil,
       userID: try user.flatMap { try User.find($0, application: session.application, in: db)?.name })
   }
+}
+
+extension StartPolicy.Obstacle {
+  /// The session that counts the request that was not made.
+  fileprivate var changed: [String] { if case .openRequest(let open, _) = self { [open.id] } else { [] } }
+}
+
+extension HostBoot.Finding {
+  /// Whether sessions may have ended.
+  fileprivate var endsOthers: Bool { if case .isNew = self { true } else { false } }
 }
 
 extension Session {
@@ -278,6 +297,7 @@ extension StartRecord.AskedUser {
     let (read, unread) = try Session.unendedOrUnread(of: id, in: db)
     unended = read
     // One that was approved does not stand in the way: it may be a newer version's, and in use.
+    hasUnread = !unread.isEmpty
     endedUnread = try UnendedSession.close(unread.filter(\.isUnanswered), .notAnswered, at: now, in: db)
     endedCodes = readsCodes ? try MatchCodesInUse.ended(of: id, at: now, in: db) : []
   }

@@ -15,10 +15,29 @@ public protocol StorageEngine: OperatorStore {
   /// Runs `work` in one transaction, which is on the disk when this returns.
   func write<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws -> Value
 
+  /// The same for work that changes no session but those that `changed` finds in its result, and neither their answers
+  /// nor their users.
+  ///
+  /// - Parameter changed: the ids; nil: any session may have changed.
+  func write<Value: Sendable>(
+    changing changed: @escaping @Sendable (Value) -> [String]?,
+    _ work: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value
+
   /// Runs `work` in one transaction that a power cut may undo, until the next ``write(_:)`` brings it to the disk. It
   /// is for changes that matter only together with a later one.
   func writeWithoutSync<Value: Sendable>(_ work: @escaping @Sendable (Transaction) throws -> Value) async throws
     -> Value
+}
+
+extension StorageEngine {
+  /// An engine that keeps no copies of sessions does not ask which have changed.
+  public func write<Value: Sendable>(
+    changing changed: @escaping @Sendable (Value) -> [String]?,
+    _ work: @escaping @Sendable (Transaction) throws -> Value
+  ) async throws -> Value {
+    try await write(work)
+  }
 }
 
 /// The operations of an engine that only the service needs.

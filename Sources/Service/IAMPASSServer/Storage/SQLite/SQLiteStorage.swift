@@ -124,7 +124,14 @@ public struct SQLiteStorage: Sendable {
   }
 
   public func write<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws -> Value {
-    try await write(.full, work)
+    try await write(.full, changing: { _ in nil }, work)
+  }
+
+  public func write<Value: Sendable>(
+    changing changed: @escaping @Sendable (Value) -> [String]?,
+    _ work: @escaping @Sendable (Database) throws -> Value
+  ) async throws -> Value {
+    try await write(.full, changing: changed, work)
   }
 
   /// Runs `work` in one transaction that `kill -9` does not undo. The next ``write(_:)`` brings the whole log to the
@@ -132,11 +139,12 @@ public struct SQLiteStorage: Sendable {
   public func writeWithoutSync<Value: Sendable>(_ work: @escaping @Sendable (Database) throws -> Value) async throws
     -> Value
   {
-    try await write(.normal, work)
+    try await write(.normal, changing: { _ in nil }, work)
   }
 
   private func write<Value: Sendable>(
-    _ mode: Syncing.Mode, _ work: @escaping @Sendable (Database) throws -> Value
+    _ mode: Syncing.Mode, changing changed: @escaping @Sendable (Value) -> [String]?,
+    _ work: @escaping @Sendable (Database) throws -> Value
   ) async throws -> Value {
     let arrival = ContinuousClock.now
     let note = AuditNote.current
@@ -150,8 +158,12 @@ public struct SQLiteStorage: Sendable {
             load[.write].refused.add()
             throw DatabaseError(resultCode: .SQLITE_BUSY)
           }
-          sessions.forgetAll()
-          return try transact(mode, in: db) { try note.does(work, in: $0) }
+          // Whatever fails leaves no copy.
+          var forgotten: [String]?
+          defer { sessions.forget(forgotten) }
+          let value = try transact(mode, in: db) { try note.does(work, in: $0) }
+          forgotten = changed(value)
+          return value
         }
       }
     }.value
