@@ -16,7 +16,10 @@ struct RequestReplies: Sendable {
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
       let arrival = Arrival()
       let poll: HeldReply.Poll = { isLast in
-        try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
+        // That the phone has asked is noted by now.
+        try await ClientDeparture.$hasLeft.withValue(call.request.hasLeft) {
+          try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
+        }
       }
       switch try await poll(false) {
       case .reply(let reply): return reply
@@ -49,7 +52,8 @@ struct RequestReplies: Sendable {
       let watch = core.board.watch(.user(verified.user))
       core.board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }
-      return ServiceReply(streaming: DeviceEvents(replies: self, verified: verified, watch: watch))
+      return ServiceReply(
+        streaming: DeviceEvents(replies: self, verified: verified, watch: watch, hasLeft: call.request.hasLeft))
     }
   }
 
