@@ -92,6 +92,14 @@ import Testing
     await #expect(throws: (any Error).self) { try await storage.answer() }
   }
 
+  @Test func aServerHasItsConnectionForHealthChecksBeforeTheFirstRequest() async throws {
+    let fixture = try await Fixture()
+    let storage = try impatient(fixture)
+    #expect(!storage.health.isConnected)
+    try await storage.showServer()
+    #expect(storage.health.isConnected)
+  }
+
   private static let health = ServiceRequest(method: "GET", target: "/healthz", authority: Fixture.authority)
 
   /// A server on the same file that refuses soon what has no turn.

@@ -21,6 +21,9 @@ final class SQLiteHealth: Sendable {
     self.busyTime = busyTime
   }
 
+  /// Whether its connection was made.
+  var isConnected: Bool { state.withLock { $0.connection != nil } }
+
   /// - Returns: what the database says of its sealed secrets.
   func check() async throws -> SealMark {
     let check = current.withLock { current in

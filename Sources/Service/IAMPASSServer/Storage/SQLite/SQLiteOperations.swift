@@ -27,7 +27,11 @@ extension SQLiteStorage: StorageEngine, ServiceEngine {
     }
   }
 
-  public func showServer() async throws { try ServingFile.leave(RunningServer(with: sealKeys), in: folder) }
+  public func showServer() async throws {
+    // Its connection is there before strangers take the descriptors. If that fails, the next check makes it.
+    _ = try? await health.check()
+    try ServingFile.leave(RunningServer(with: sealKeys), in: folder)
+  }
 
   public func runningServers() async throws -> [RunningServer] { try ServingFile.servers(in: folder) }
 
