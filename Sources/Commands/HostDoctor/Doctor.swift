@@ -67,10 +67,13 @@ public struct Doctor {
     }
     if configuration.keyring == .sealed, change == nil { report.add(pam.keyringFindings()) }
     report.add(SealedPasswordChecks(path: place.configuration)?.findings() ?? [])
+    let hasLightLocker = LightLocker.isUsed(hasGreeter: reader.has(LightLocker.greeter))
+    if hasLightLocker { report.add([LightLocker.finding(configuration)]) }
     report.add(
       LockFindings(
         configuration: configuration,
-        services: (DesktopServices.all + DesktopServices.untriedLockers).filter { reader.has($0) }
+        services: (DesktopServices.all + DesktopServices.untriedLockers).filter { reader.has($0) },
+        hasLightLocker: hasLightLocker
       ).findings)
     if let finding = EmptyPasswordFinding.finding(configuration.servicesThatMayAsk.filter { reader.has($0) }) {
       report.add([finding])

@@ -40,12 +40,20 @@ class Known(DesktopCase):
     def test_check_names_the_lockers_whose_lock_nobody_sees(self):
         said = self.host.run("iampassctl", "check", check=False)
         complaints = [line for line in said.splitlines() if line.startswith(("warning", "problem")) and "lock" in line]
-        self.assertEqual(len(complaints), 1, complaints)
-        self.assertRegex(complaints[0], "mate-screensaver, xfce4-screensaver does not tell logind that the screen is locked")
+        self.assertEqual(len(complaints), 2, complaints)
+        for line, name in zip(complaints, ("mate-screensaver, xfce4-screensaver", "light-locker"), strict=True):
+            self.assertRegex(line, f" {name} does not tell logind that the screen is locked")
         pam = self.host.path("/etc/pam.d/hyprlock")
         pam.write_text(PAM_OF_A_LOCKER)
         self.addCleanup(pam.unlink)
         self.assertRegex(self.host.run("iampassctl", "check", check=False), "(?m)^warning +hyprlock was not tried: ")
+
+    def test_light_locker_is_known_by_its_program(self):
+        """It has no PAM file."""
+        self.assertFalse(self.host.path("/etc/pam.d/light-locker").exists())
+        says = "light-locker brings lightdm's greeter, where an approval goes back to the session"
+        self.assertRegex(self.host.run("iampassctl", "check", check=False), f"(?m)^ok +{says}$")
+        self.assertIn(says.replace(" brings", ": brings"), self.host.run("iampassctl", "enable", "--desktop").splitlines())
 
     def test_debians_xsecurelock_asks_by_a_name_that_is_not_its_own(self):
         """So its row says; without a file it is known all the same."""

@@ -64,6 +64,37 @@ import Testing
     #expect(LockerWithoutFile.finding("greetd", folder: "/etc/pam.d") { _ in true } == nil)
   }
 
+  private func lightLocker(_ services: [String], _ unlock: UnlockPolicy = .off) -> Finding {
+    var configuration = Configuration()
+    configuration.services = services
+    configuration.unlock = unlock
+    return LightLocker.finding(configuration)
+  }
+
+  @Test func whoOpensAScreenOfLightLockersIsSaid() {
+    #expect(lightLocker(["sudo", "lightdm"]).level == .ok)
+    #expect(lightLocker(["sudo"], .approved).level == .ok)
+    #expect(lightLocker(["sudo"], .walkaway).text.hasSuffix("after a walkaway that locked, by unlock = walkaway"))
+    let alone = lightLocker(["sudo"])
+    #expect(alone.level == .warning)
+    #expect(alone.text.hasSuffix("asks for the password only: lightdm is not in services"))
+  }
+
+  @Test func lightLockerNeedsLightdm() {
+    #expect(LightLocker.isUsed(hasGreeter: true) { $0 == "light-locker" })
+    #expect(!LightLocker.isUsed(hasGreeter: false) { _ in true })
+    #expect(!LightLocker.isUsed(hasGreeter: true) { $0 == "i3lock" })
+  }
+
+  @Test func lightLockerDoesNotSayThatItLocked() {
+    var configuration = Configuration()
+    configuration.onWalkaway = .lock
+    let found = LockFindings(configuration: configuration, services: ["lightdm"], hasLightLocker: true).findings
+    #expect(found.map(\.level) == [.warning])
+    #expect(found.first?.text.hasPrefix("light-locker does not tell logind that the screen is locked: on_walk") == true)
+    #expect(found.first?.hint == "set on_lock_failure = ignore, or use another locker")
+  }
+
   @Test func aSwaylockThatIgnoresEnterAloneIsAWarning() {
     func finding(_ text: String, at services: [String] = ["sudo", "swaylock"]) -> Finding? {
       EmptyPasswordFinding.finding(services, text: Array(text.utf8))
