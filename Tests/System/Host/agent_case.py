@@ -3,6 +3,7 @@
 import time
 
 from desktop_case import PROMPT
+from host_case import ASKED
 from Support.Hosts.testhost import password_of
 
 SAID = "/home/alice/pkexec.out"
@@ -80,6 +81,18 @@ class Agents:
             self.open_dialog()
             self.allow_by_password("next")
             self.assertEqual(phone.requests(), [])
+
+    def test_a_wrong_password_is_refused_once_and_asks_no_phone(self):
+        with self.phone("approve") as phone:
+            self.open_dialog()
+            self.again_until(
+                lambda: "refused" in self.passwords("polkit-1"), lambda: self.enter("wrong"), "it is not refused", ASKED)
+            # It answers the choice of password and phone, and one try of pam_unix's is all that it costs.
+            self.assertEqual(self.passwords("polkit-1"), ["next", "refused"])
+            self.assertEqual(phone.requests(), [])
+            self.assertEqual(self.requests_at_the_service(), 0)
+            self.assertFalse(self.has_ended())
+            self.allow_by_password("next")
 
     def test_after_a_denial_the_dialog_asks_again(self):
         with self.phone("deny") as phone:

@@ -35,7 +35,7 @@ class DesktopCase(HostCase):
         super().setUpClass()
         if cls.host.path("/home/alice/lock-screen").exists():
             return
-        # A wrong password costs no time here; test_gdm_43 and test_gdm_48 measure it.
+        # pam_unix takes two seconds for a wrong password. No test measures seconds: they count its failures.
         profile = cls.host.path("/usr/share/pam-configs/unix")
         profile.write_text(profile.read_text().replace("pam_unix.so nullok", "pam_unix.so nodelay nullok"))
         # polkit asks administrators for their own password.

@@ -91,6 +91,17 @@ class Lockers:
         self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
         self.assertEqual(self.host.run("ls", "/run/iampass/sessions"), "")
 
+    def test_a_wrong_password_is_refused_once_and_asks_no_phone(self):
+        with self.phone("approve") as phone:
+            self.again_until(
+                lambda: "refused" in self.passwords(self.pam_service), lambda: self.type("wrong"), "it is not refused", ASKED)
+            # It answers the choice of password and phone, and one try of pam_unix's is all that it costs.
+            self.assertEqual(self.passwords(self.pam_service), ["next", "refused"])
+            self.assertEqual(phone.requests(), [])
+            self.assertEqual(self.requests_at_the_service(), 0)
+            self.assertTrue(self.is_locked())
+            self.unlock_by_password("next")
+
     def test_after_a_denial_the_password_unlocks(self):
         with self.phone("deny") as phone:
             self.press_enter()
