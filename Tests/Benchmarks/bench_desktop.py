@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import time
 
+import greeter_case
+import test_lightdm_gtk
 import test_lockers
 import test_plasma
 import test_sddm
@@ -40,6 +42,10 @@ class Sway(Unlisted, test_sway.Sway):
 
 
 class SDDM(Unlisted, test_sddm.SDDM):
+    pass
+
+
+class LightDM(Unlisted, test_lightdm_gtk.LightDM):
     pass
 
 
@@ -120,7 +126,8 @@ def measure_desktop(report, runs):
     for name, kind in {"sway, swaylock": Sway, "Plasma": Plasma}.items():
         with class_of(kind) as signals:
             measure_lock(report, name, kind, signals, runs)
-    kinds = {"sway": Sway, "SDDM, i3lock's desktop": SDDM, "SDDM, Plasma": PlasmaAtSDDM, "Plasma": Plasma}
+    kinds = {"sway": Sway, "SDDM, i3lock's desktop": SDDM, "lightdm, i3lock": LightDM, "SDDM, Plasma": PlasmaAtSDDM,
+             "Plasma": Plasma}  # fmt: skip
     for name, kind in kinds.items():
         with class_of(kind) as signals:
             measure_end(report, name, kind, signals, runs)
@@ -150,16 +157,16 @@ def measure_end(report, name, kind, signals, runs):
             empty.append(when_gone(lambda: not names_of_alice(case.host)) / 1_000 - said / 1_000)
             ended.append((signals.first(since, "SessionRemoved") - said) / 1_000)
     report.add(f"walkaway to SessionRemoved: {name}", ended, "ms", GONE)
-    report.add(f"walkaway to no process of the user's: {name}", empty, "ms")
+    report.add(f"walkaway to no process of the user's: {name}", empty, "ms", GONE)
 
 
 def sign_in(case):
-    if not isinstance(case, test_sddm.SDDM):
+    if not isinstance(case, greeter_case.GreeterCase):
         case.sign_in()
         return
     with case.phone("approve"):
         case.begin()
-        case.answer("")
+        case.answer_for_the_phone()
         case.assert_signed_in()
     case.assert_eventually("the helper watches it", lambda: case.watched_count() == 1)
 

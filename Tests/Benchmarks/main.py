@@ -21,8 +21,8 @@ load      on SQLite, and on PostgreSQL at a socket: a signed status beside 5,000
 fleet     joins, one by one and many at once; the list of users of --computers computers that hold a request each: its
           size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor
           time; the console's pages with thousands of users, computers and sessions; apart from `all`
-desktop   on booted hosts: from the service's word that the phone left to locked, and to gone, for sway, SDDM and Plasma;
-          from the request to unlocked, beside the password; apart from `all`
+desktop   on booted hosts: from the service's word that the phone left to locked, and to gone, for sway, SDDM, lightdm
+          and Plasma; from the request to unlocked, beside the password; apart from `all`
 presence  what the probe for phones by Bluetooth costs, in a virtual machine with virtual controllers; apart from `all`
 
 Beside each figure stands what is asked of it, where something is. The last part has what was asked for, made of the run's
