@@ -203,6 +203,14 @@ class ShowingNothing:
 
 
 class Wayland:
+    def test_after_the_broker_was_restarted_the_password_unlocks_and_the_phone_the_next_time(self):
+        with self.time_to_act(), self.phone("ask") as phone:
+            self.press_enter()
+            phone.wait_for_requests(1)
+            self.host.run("systemctl", "restart", "iampass-broker")
+            self.assert_the_request_ends()
+        self.assert_password_unlocks_and_then_phone()
+
     def type(self, text):
         # GTK 3 has no shortcut for the last key of a keymap, and wtype's has the keys that it types: Return must not be
         # the last of them.
@@ -240,15 +248,6 @@ class Swaylock(ShowingNothing, Wayland, Lockers, DesktopCase):
     name = "swaylock"
     command = "swaylock -f -c 000000"
 
-    def test_after_the_broker_was_restarted_the_password_unlocks_and_the_phone_the_next_time(self):
-        with self.time_to_act(), self.phone("ask") as phone:
-            self.press_enter()
-            phone.wait_for_requests(1)
-            self.host.run("systemctl", "restart", "iampass-broker")
-            self.assert_the_request_ends()
-        self.assert_password_unlocks_and_then_phone()
-
-
     def test_with_methods_offline_it_is_offered_the_password_alone(self):
         with self.host.changed(
                 testhost.CONFIGURATION, lambda text: f"{text}methods_offline = phone recovery swaylock:phone\n"), self.host.service_down():
@@ -276,6 +275,29 @@ class Gtklock(Wayland, Lockers, DesktopCase):
 class I3lock(ShowingNothing, X11, Lockers, DesktopCase):
     name = "i3lock"
     command = "i3lock"
+
+
+class LoginTest(DesktopCase):
+    def test_it_asks_by_each(self):
+        with self.phone("approve") as phone:
+            for count, name in enumerate(("swaylock", "gtklock"), 1):
+                with self.subTest(name):
+                    self.host.forget_attempts()
+                    child = self.host.terminal(f"iampassctl login-test alice --service {name}")
+                    child.expect("asks +Password: ")
+                    child.sendline("")
+                    self.assertEqual(child.finish(), 0, child.screen)
+                    self.assertEqual(len(phone.requests()), count)
+        self.assert_eventually("a session is left at the service", lambda: not self.live_sessions())
+
+    def test_it_takes_the_password(self):
+        for name in ("swaylock", "gtklock"):
+            with self.subTest(name):
+                child = self.host.terminal(f"iampassctl login-test alice --service {name}")
+                child.expect("asks +Password: ")
+                child.sendline(password_of("alice"))
+                self.assertEqual(child.finish(), 0, child.screen)
+        self.assertEqual(self.requests_at_the_service(), 0)
 
 
 class LockedHint(DesktopCase):
