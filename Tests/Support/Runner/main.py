@@ -61,17 +61,13 @@ def choose(words, jobs):
     if words.base and changed_since(words.base) is None:
         say(f"test: {words.base} is not a commit before this one\nhint: git log")
         sys.exit(64)
-    parts = {} if words.base else stamp.passed_parts()
     base = words.base or stamp.passed_commit()
-
-    def changed(part):
-        since = changed_since(parts.get(part))
-        return changed_since(base) if since is None else since
-
-    kept = sizes.for_landing(jobs, changed)
+    differing_from = functools.cache(lambda commit: sizes.differing_from(PROJECT, commit))
+    changed = sizes.what_changed(base, stamp.passed_parts(), changed_since, differing_from)
+    kept = sizes.for_landing(jobs, (lambda part: changed_since(base)) if words.base else changed)
     rare = [job.name for job in kept if sizes.paths_of(job)]
-    say(f"for a landing, and what changed since it passed, at the latest at {base or '(no run has passed here)'}: "
-        f"{', '.join(rare) or 'nothing more'}")  # fmt: skip
+    since = f"changed since {base}" if words.base else f"has not passed here as it is (a run has, at {base or 'no commit'})"
+    say(f"for a landing, and what {since}: {', '.join(rare) or 'nothing more'}")
     return kept, []
 
 

@@ -1,7 +1,7 @@
 """What the run before a landing leaves to `packaging/test --all`, and when it takes a part of it back.
 
-These parts take long, find by luck, or hold what changes rarely. A landing runs such a part if its own code has changed
-since the last commit at which the part passed.
+These parts take long, find by luck, or hold what changes rarely. A landing runs such a part if its own code differs from
+that of the last commit at which the part itself passed. A commit that passed without the part says nothing about it.
 """
 
 import fnmatch
@@ -41,9 +41,9 @@ RARE = {
 
 
 def for_landing(jobs, changed):
-    """The jobs of a landing's run. `changed(name)`: paths since the last commit at which this job passed; None if no such
-    commit is known, and then the part is not taken back."""
-    kept = closure(jobs, [job for job in jobs if not paths_of(job) or touched(paths_of(job), changed(job.name) or [])])
+    """The jobs of a landing's run. `changed(name)`: paths that differ from the last commit at which this job passed; None if
+    nobody knows, and then the part is taken back."""
+    kept = closure(jobs, [job for job in jobs if not paths_of(job) or is_due(job, changed(job.name))])
     needed = {name for job in kept for name in job.needs}
     # What only makes something for others is made if one of them is there.
     return [job for job in kept if job.name in needed or not job.name.startswith(("root-", "machine-13"))]
@@ -53,15 +53,36 @@ def paths_of(job):
     return next((paths for pattern, paths in RARE.items() if fnmatch.fnmatch(job.name, pattern)), ())
 
 
-def touched(paths, changed):
-    return any(one.startswith(paths) for one in changed)
+def is_due(job, changed):
+    return changed is None or any(one.startswith(paths_of(job)) for one in changed)
+
+
+def what_changed(base, passed_parts, changed_since, differing_from):
+    """`for_landing`'s function. `base`: the last commit that passed a whole run; `passed_parts`: at which commit each part did.
+
+    A part that has not passed here is due: the run before may have gone without it, and its code may be new since. Not in
+    the first run here, since everything would be due, nor in one of the very code that has passed."""
+
+    def changed(name):
+        if name in passed_parts and (own := differing_from(passed_parts[name])) is not None:
+            return own
+        return None if changed_since(base) else []
+
+    return changed
 
 
 def changed_since(project, base):
     """Paths that differ from a commit, with those that git does not know yet; None if there is no such commit before HEAD."""
     if base is None or git(project, "merge-base", "--is-ancestor", base, "HEAD") is None:
         return None
-    return git(project, "diff", "--name-only", base).split() + git(project, "ls-files", "--others", "--exclude-standard").split()
+    return differing_from(project, base)
+
+
+def differing_from(project, commit):
+    """Paths that differ from a commit, wherever it stands, with those that git does not know yet; None if git does not know
+    the commit."""
+    found = git(project, "diff", "--name-only", commit)
+    return None if found is None else found.split() + git(project, "ls-files", "--others", "--exclude-standard").split()
 
 
 def git(project, *words):

@@ -19,7 +19,8 @@ def write(size, passed, failed, by_suite, seconds, building, took, parts=(), lef
     """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
     commit that passed before it: the next run must know what has changed since. So does one that was told by `--base` to
     leave out parts whose code has changed (`left_parts`). `took`: the seconds of each job. `parts`: the names of those that
-    not every landing runs, and that passed here, whatever became of the others."""
+    not every landing runs, and that passed here, whatever became of the others. No other part takes this commit for its own:
+    a run without them passes, too."""
     before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,

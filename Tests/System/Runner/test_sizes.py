@@ -14,11 +14,20 @@ def names(changed):
     return {job.name for job in sizes.for_landing(jobs, changed if callable(changed) else lambda part: changed)}
 
 
+def due(base, passed_parts, changes):
+    """The parts of a landing's run. `changes`: the paths that differ from each commit that git knows."""
+    found = names(sizes.what_changed(base, passed_parts, changes.get, changes.get))
+    return found & RARE
+
+
+RARE = {job.name for job in Plan(pathlib.Path("/nowhere"), None).everything() if sizes.paths_of(job)}
+
+
 class Sizes(unittest.TestCase):
     def test_a_landing_has_neither_machines_nor_firefox_nor_what_only_serves_them(self):
-        left = {job.name for job in Plan(pathlib.Path("/nowhere"), None).everything()} - names(None)
+        left = {job.name for job in Plan(pathlib.Path("/nowhere"), None).everything()} - names([])
         self.assertLessEqual({"machine/test_presence", "machine-13", "firefox/test_answers", "sanitizers", "fuzzers"}, left)
-        self.assertLessEqual({"build", "root-12", "root-13", "unit-tests/kept-inputs", "host-sign-ins", "module/test_endings"}, names(None))
+        self.assertLessEqual({"build", "root-12", "root-13", "unit-tests/kept-inputs", "host-sign-ins", "module/test_endings"}, names([]))
 
     def test_a_part_comes_back_with_what_makes_it_if_its_code_has_changed(self):
         found = names(["Sources/Computer/PresenceLink/Probe.swift"])
@@ -29,6 +38,26 @@ class Sizes(unittest.TestCase):
         found = names(lambda part: ["pam/iampass.c"] if part == "sanitizers" else [])
         self.assertLessEqual({"sanitizers", "sanitizers-build"}, found, "what it needs comes along")
         self.assertNotIn("machine/test_presence", found)
+
+    def test_the_first_run_here_has_no_part_and_the_next_one_has_all(self):
+        self.assertEqual(due(None, {}, {}), set())
+        # The first one passed at `a` without them, whatever of their code was new there.
+        self.assertEqual(due("a", {}, {"a": ["README.md"]}), RARE)
+
+    def test_a_repetition_of_what_has_passed_has_no_part_more(self):
+        self.assertEqual(due("a", {}, {"a": []}), set())
+
+    def test_a_part_that_has_passed_is_due_again_if_its_code_differs_from_that_commits(self):
+        parts = dict.fromkeys(RARE, "a") | {"sanitizers": "b", "sanitizers-build": "b"}
+        # `c` passed without the sanitizers, though what they look at had changed.
+        changes = {"a": ["pam/iampass.c"], "b": ["pam/iampass.c"], "c": ["README.md"]}
+        self.assertEqual(due("c", parts, changes), {"sanitizers", "sanitizers-build"})
+        changes["b"] = ["README.md"]
+        self.assertEqual(due("c", parts, changes), set())
+
+    def test_a_part_whose_commit_git_does_not_know_is_due(self):
+        parts = dict.fromkeys(RARE, "a") | {"machine/test_tpm": "gone"}
+        self.assertEqual(due("a", parts, {"a": ["README.md"]}), {"machine/test_tpm"})
 
     def test_every_pattern_is_that_of_a_job(self):
         jobs = Plan(pathlib.Path("/nowhere"), None).everything()
@@ -72,6 +101,13 @@ class Changes(unittest.TestCase):
         self.git("checkout", "--quiet", self.first)
         for base in (None, second, "no-such-commit"):
             self.assertIsNone(sizes.changed_since(self.project, base))
+
+    def test_a_part_differs_from_a_commit_that_is_not_before_this_one(self):
+        # As after a rebase: what passed there has other parents here.
+        second = self.commit("b")
+        self.git("checkout", "--quiet", self.first)
+        self.assertEqual(sizes.differing_from(self.project, second), ["b"])
+        self.assertIsNone(sizes.differing_from(self.project, "no-such-commit"))
 
 
 if __name__ == "__main__":
