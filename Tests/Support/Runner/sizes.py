@@ -21,8 +21,10 @@ RARE = {
     "debian-12": (*PACKED, "packaging/pam-configs", "packaging/systemd", "Tests/Support/Hosts/package-suite"),
     "firefox/*": ("Sources/Service/IAMPASSServer/PhonePage", "Sources/Service/IAMPASSServer/Replies/Console", "Tests/System/Browser"),
     # New inputs find what has nothing to do with a landing. The unit tests try those that are kept.
-    "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "packaging/fuzz"),
-    "machine/test_presence": (*KEYS, "Sources/Computer/PresenceLink", "Sources/Computer/PresenceProbe", "Tests/System/Machine/test_presence",
+    "fuzzers*": ("Tests/Fuzz/run", "Tests/Fuzz/CFuzzer", "Tests/Fuzz/Kit", "Tests/Fuzz/Login", "Tests/Fuzz/Server", "packaging/fuzz"),
+    "machine/test_presence": (*KEYS, "Sources/Computer/PresenceLink", "Sources/Computer/PresenceProbe",
+                              "Sources/Computer/SessionHelper/Bluetooth", "Sources/Computer/HostState/Bluetooth",
+                              "Sources/Commands/IAMPASSControl/Presence", "Tests/System/Machine/test_presence",
                               "Tests/Support/Machine/bond", "Tests/Support/Machine/desktop",
                               "Tests/Support/Machine/link_keys", "Tests/Support/Machine/seat_login",
                               "packaging/systemd/iampass-presence"),  # fmt: skip
@@ -31,6 +33,7 @@ RARE = {
                                   "Tests/Support/Machine/sudo", "Sources/Commands/IAMPASSControl/SecurityKey",
                                   "Sources/Commands/HostDoctor/PAM/SecurityKey", "packaging/pam-configs"),  # fmt: skip
     "machine/test_tpm": (*MACHINE, "Tests/System/Machine/test_tpm", "Tests/Support/Machine/tpm", "Sources/Computer/KeyringSeal",
+                         "Sources/Computer/HostState/Keyring", "Sources/Commands/IAMPASSControl/Keyring",
                          "packaging/systemd/iampass-keyring"),  # fmt: skip
     "runner/test_kept_builds": ("packaging/swift-build", "packaging/common.sh", "Tests/System/Runner/test_kept_builds"),
     "runner/test_second_tries": ("Tests/Support/Runner", "Tests/System/Runner/test_second_tries"),

@@ -34,6 +34,19 @@ class Sizes(unittest.TestCase):
         self.assertLessEqual({"machine/test_presence", "machine-13"}, found)
         self.assertEqual({"machine/test_tpm", "firefox/test_answers"} & found, set())
 
+    def test_a_part_comes_back_with_each_program_that_it_tries(self):
+        for path, part in (
+            ("Sources/Computer/SessionHelper/Bluetooth/PhoneProbe.swift", "machine/test_presence"),
+            ("Sources/Computer/HostState/Bluetooth/BoundPhones.swift", "machine/test_presence"),
+            ("Sources/Commands/IAMPASSControl/Presence/PresenceUse.swift", "machine/test_presence"),
+            ("Sources/Computer/HostState/Keyring/SealedPasswords.swift", "machine/test_tpm"),
+            ("Sources/Commands/IAMPASSControl/Keyring/KeyringCommand.swift", "machine/test_tpm"),
+            ("Tests/Fuzz/Login/JSONTarget.swift", "fuzzers"), ("Tests/Fuzz/Server/RequestsTarget.swift", "fuzzers"),
+            ("Tests/Fuzz/Kit/Claims.swift", "fuzzers"),
+        ):  # fmt: skip
+            with self.subTest(path):
+                self.assertIn(part, names([path]))
+
     def test_each_part_has_its_own_commit_at_which_it_passed(self):
         found = names(lambda part: ["pam/iampass.c"] if part == "sanitizers" else [])
         self.assertLessEqual({"sanitizers", "sanitizers-build"}, found, "what it needs comes along")
