@@ -127,7 +127,12 @@ class Schedule:
             elif job.alone and running:
                 # The others wait as well. It would never be alone otherwise.
                 quiet = True
-            elif all(free[lane] >= min(job.weight, self.lanes[lane]) for lane in job.lanes):
+            elif full := [lane for lane in job.lanes if free[lane] < min(job.weight, self.lanes[lane])]:
+                # It is the first to have what gets free: lighter ones would take one place after the other, and it would
+                # begin last. It keeps nothing in a lane where it fits: those places would be idle until the others are free.
+                for lane in () if job.gives_way else full:
+                    free[lane] -= job.weight
+            else:
                 self.take(free, job)
                 running += [] if job.gives_way else [job]
                 quiet = quiet or job.alone

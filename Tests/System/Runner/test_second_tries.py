@@ -210,13 +210,13 @@ class Lanes(RunnerCase):
     """What runs beside what. Each job writes when it began and ended."""
 
     def run_jobs(self, *jobs, end=600):
-        lanes = {"suite": 2, "build": 1}
+        lanes = {"suite": 2, "build": 1, "machine": 1}
         Schedule(list(jobs), lanes, self.folder, time.monotonic() + end, lambda job, text: None).run()
         return jobs
 
     @staticmethod
-    def sleeper(name, seconds=0.4, lane="suite", **more):
-        return Job(name, name, lambda: ["sleep", str(seconds)], 60, (lane,), **more)
+    def sleeper(name, seconds=0.4, lane="suite", lanes=(), **more):
+        return Job(name, name, lambda: ["sleep", str(seconds)], 60, lanes or (lane,), **more)
 
     @staticmethod
     def overlap(one, other):
@@ -234,6 +234,25 @@ class Lanes(RunnerCase):
         heavy, *others = self.run_jobs(self.sleeper("heavy", weight=2), self.sleeper("a"), self.sleeper("b"))
         self.assertEqual([one.name for one in others if self.overlap(one, heavy)], [])
         self.assertTrue(self.overlap(*others))
+
+    def test_a_heavy_job_has_the_next_places_and_lighter_ones_wait(self):
+        first, heavy, *later = self.run_jobs(
+            self.sleeper("first"), self.sleeper("heavy", weight=2), *[self.sleeper(name) for name in "abc"])
+        # One place was free meanwhile.
+        self.assertLess(heavy.began, min(one.began for one in later))
+        self.assertLess(first.ended, heavy.began)
+
+    def test_a_job_keeps_no_place_where_it_would_fit(self):
+        lanes = ("suite", "machine")
+        one, other, light = self.run_jobs(
+            self.sleeper("one", lanes=lanes), self.sleeper("other", lanes=lanes), self.sleeper("light", 0.1))
+        self.assertFalse(self.overlap(one, other))
+        self.assertLess(light.began, one.ended, "a place of the suites was free")
+
+    def test_what_gives_way_keeps_no_place(self):
+        build, _, other = self.run_jobs(
+            self.sleeper("build"), self.sleeper("whole", weight=2, gives_way=True), self.sleeper("other"))
+        self.assertLess(other.began, build.ended)
 
     def test_a_job_that_has_no_time_left_is_not_begun(self):
         (job,) = self.run_jobs(self.sleeper("late"), end=1)
