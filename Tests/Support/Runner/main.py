@@ -246,7 +246,7 @@ def main():
     if words.changed is not None:
         plan, stages, left_out = choose_changed(words.changed, logs)
     else:
-        plan = Plan(logs, pattern, words.all).everything()
+        plan = Plan(logs, pattern, words.all, took=stamp.last_times()).everything()
         jobs, left_out = choose(words, plan)
         stages = [Stage(jobs, beside_noise=words.noise)]
     elsewhere = sorted({job.name for job in plan} - {job.name for stage in stages for job in stage.jobs})

@@ -6,6 +6,7 @@ system. `machine`: a virtual machine, which takes a host's place too, and for wh
 what hardly costs anything.
 """
 
+import math
 import pathlib
 import re
 import sys
@@ -50,6 +51,9 @@ AFTER_TRACES = {"host-control": ["test_reboot"]}
 NEWER_POSTGRESQL = TESTS / "Support" / "LocalPostgreSQL"
 NEWER_POSTGRESQL_TESTS = "StorageContract|PostgreSQL|DatabaseMove|RollingUpgrade"
 
+#: The hosts that take longest, which begin first; what an earlier run here took counts more. What begins last is over last,
+#: with processors that have nothing else to do.
+LONG_HOSTS = "host-greeters host-control host-desktop host-helper host-sign-ins".split()
 #: Files that take longest, which begin first.
 LONG = "test_hostile_service test_one_process test_hostile_network test_floods test_scarcity test_hostile test_variables".split()
 #: These of HOSTS wait for minutes and do nothing: they take no place of a host.
@@ -77,7 +81,7 @@ DECIDING = ("IAMPASSProtocolTests/* HostSystemTests/* HostStateTests/* LoginModu
 
 
 class Plan:
-    def __init__(self, logs, pattern, takes_its_time=False, units=None, debug=False):
+    def __init__(self, logs, pattern, takes_its_time=False, units=None, debug=False, took=None):
         self.logs = logs
         self.debs = logs / "debs"
         self.pattern = pattern
@@ -87,6 +91,8 @@ class Plan:
         self.units = units or pattern
         #: Whether the debug build's programs are tried.
         self.debug = debug
+        #: The seconds of jobs in an earlier run, by their names.
+        self.took = took or {}
         self.jobs = []
 
     def add(self, name, words, seconds, *lanes, suite=None, **more):
@@ -209,6 +215,7 @@ class Plan:
             self.host(f"host-{kind}", tuple(modules.split()), 1800, f"root-13-{kind}")
         for name, (file, root) in GDM.items():
             self.host(name, (file,), 1200, root)
+        self.jobs = longest_hosts_first(self.jobs, self.took)
         forgotten = {path.stem for path in (TESTS / "System/Host").glob("test_*.py")}
         forgotten -= {file for job in self.jobs for file in job.files}
         if forgotten:
@@ -258,6 +265,14 @@ SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop
 def has_a_job(names):
     """Whether a job is among what failed, and not tests alone: it was ended, or never began."""
     return any(" (exit " in name for name in names)
+
+
+def longest_hosts_first(jobs, took):
+    """The jobs with the booted hosts in the order in which they begin, where hosts were. A new one may take long."""
+    hosts = [job for job in jobs if job.lanes == ("host",)]
+    listed = lambda job: LONG_HOSTS.index(job.name) if job.name in LONG_HOSTS else len(LONG_HOSTS)  # noqa: E731
+    ordered = iter(sorted(hosts, key=lambda job: (-took.get(job.name, math.inf), listed(job))))
+    return [next(ordered) if job in hosts else job for job in jobs]
 
 
 def read_units(text, status, job):
