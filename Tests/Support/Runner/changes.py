@@ -147,7 +147,7 @@ def stages(first, several, rest):
 
 def debug(job):
     """The job, once the debug programs are built, which now give way to nothing."""
-    return dataclasses.replace(job, needs=("unit-build",) if job.needs else (), gives_way=False)
+    return dataclasses.replace(job, needs=("unit-build",) if job.needs else (), gives_way=False, behind=())
 
 
 def can_run(job):

@@ -38,6 +38,8 @@ class Job:
     weight: int = 1
     #: Whether it gives way to every job that does not: a build beside suites that have to keep their times.
     gives_way: bool = False
+    #: The jobs that it gives way to until they have ended: more waits for them than for it.
+    behind: tuple = ()
     #: Whether nothing runs beside it but what gives way: a machine in a real-time class.
     alone: bool = False
     #: The words that run these failed tests of it once more. Without it they have no second try.
@@ -68,8 +70,8 @@ class Stage:
     share: float = 1
 
 
-def before_exec(gives_way):
-    """A session of its own, which ends with us, however we end."""
+def before_exec(gives_way, behind):
+    """A session of its own, which ends with us, however we end. `behind`: whether it gives way for a while only."""
     os.setsid()
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     # Left ignored they would be ignored by all that a test starts.
@@ -77,12 +79,17 @@ def before_exec(gives_way):
         signal.signal(number, signal.SIG_DFL)
     if gives_way:
         os.nice(19)
-        try:
-            # The kernel may share out time by session before it looks at niceness: sched(7), autogroup.
-            with open("/proc/self/autogroup", "w") as file:
-                file.write("19")
-        except OSError:
-            pass
+    if gives_way or behind:
+        set_share("self", 19)
+
+
+def set_share(process, niceness):
+    """Sets a whole session's share of the processors, as niceness. The kernel may share out time by session before it looks
+    at niceness: sched(7), autogroup. Unlike niceness it can be taken back for all processes at once."""
+    try:
+        pathlib.Path(f"/proc/{process}/autogroup").write_text(str(niceness))
+    except OSError:
+        pass
 
 
 class Schedule:
@@ -156,11 +163,15 @@ class Schedule:
             try:
                 job.process = subprocess.Popen(
                     job.words(), stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
-                    env={**os.environ, **job.environment}, preexec_fn=lambda: before_exec(job.gives_way))  # fmt: skip
+                    env={**os.environ, **job.environment},
+                    preexec_fn=lambda: before_exec(job.gives_way, self.is_behind(job)))  # fmt: skip
             except OSError as error:
                 log.write(f"{job.name} did not start: {error}\n".encode())
         if not job.process:
             self.finish(job, CANNOT_START)
+
+    def is_behind(self, job):
+        return any(self.by_name[name].state in ("waiting", "running", "ending") for name in job.behind if name in self.by_name)
 
     def reap(self):
         now = time.monotonic()
@@ -212,6 +223,9 @@ class Schedule:
             job.result.failed -= {job.name, f"{job.name} (exit {OUT_OF_TIME})"}
             job.result.skipped.append(f"{job.name}: no time left after {job.ended - job.began:.0f} s")
         job.state = "failed" if job.result.failed else "left out" if job.cut else "done"
+        for other in self.jobs:
+            if job.name in other.behind and other.state == "running" and not self.is_behind(other):
+                set_share(other.process.pid, 0)
         self.say(job, text)
 
     def stop_all(self):

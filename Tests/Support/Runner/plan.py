@@ -164,9 +164,9 @@ class Plan:
         return self.jobs
 
     def unit_tests(self):
-        # Beside the release's build, and then beside the first suites. If it gave way to them, it would end last, and what
-        # needs it would run alone.
-        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build")
+        # Beside the release's build, which all suites and hosts wait for: it takes what that leaves of the processors. Then
+        # beside the first suites. If it gave way to them, it would end last, and what needs it would run alone.
+        self.add("unit-build", [TESTS / "Unit/build", SCRATCH], WHOLE_RUN, "build", behind=("build",))
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS

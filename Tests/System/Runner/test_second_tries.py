@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import datetime
 import io
+import os
 import pathlib
 import re
 import subprocess
@@ -253,6 +254,18 @@ class Lanes(RunnerCase):
         build, _, other = self.run_jobs(
             self.sleeper("build"), self.sleeper("whole", weight=2, gives_way=True), self.sleeper("other"))
         self.assertLess(other.began, build.ended)
+
+    @unittest.skipUnless(os.path.exists("/proc/self/autogroup"), "this kernel shares out time by niceness alone")
+    def test_a_job_that_is_behind_another_gives_way_until_that_has_ended(self):
+        share = lambda niceness: f"until grep -q 'nice {niceness}$' /proc/self/autogroup; do sleep 0.05; done; "  # noqa: E731
+        told, log = self.folder / "told", self.folder / "log"
+        # It ends once the other has seen that it gives way.
+        first = Job("first", "first", lambda: ["sh", "-c", f"until test -e {told}; do sleep 0.05; done; echo ended >{log}"], 60, ("suite",))
+        words = share(19) + f"echo behind >{told}; " + share(0) + f"cat {log}"
+        behind = Job("behind", "behind", lambda: ["sh", "-euc", words], 60, ("suite",), behind=("first", "in-another-run"))
+        self.run_jobs(first, behind)
+        self.assertEqual((first.state, behind.state), ("done", "done"))
+        self.assertEqual((self.folder / "behind.log").read_text(), "ended\n")
 
     def test_a_job_that_has_no_time_left_is_not_begun(self):
         (job,) = self.run_jobs(self.sleeper("late"), end=1)
