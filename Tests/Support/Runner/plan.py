@@ -170,10 +170,11 @@ class Plan:
         program = ["env", "SWIFT_BACKTRACE=enable=no", str(SCRATCH / "debug/iampassPackageTests.xctest"),
                    "--testing-library", "swift-testing"]  # fmt: skip
         parts = {"all": ["--filter", self.units]} if self.units else UNIT_TESTS
+        # `others` takes one place though it has a thread for each processor: it is what ends last, and would wait for two.
         for name, options in parts.items():
             again = lambda names, options=options: lambda: [*program, *filters_of(names, options)]  # noqa: E731
             self.add(f"unit-tests/{name}", [*program, *options], 2700, "suite", suite="unit-tests", needs=("unit-build",),
-                     weight=2 if name == "others" else 1, read=read_units, again=again)  # fmt: skip
+                     read=read_units, again=again)  # fmt: skip
 
         newer_tests = ["--filter", self.pattern or NEWER_POSTGRESQL_TESTS]
         # The root's name is known once it is made.

@@ -2,7 +2,9 @@
 
 import pathlib
 import unittest
+from unittest import mock
 
+from Support.Runner import main
 from Support.Runner.plan import Plan
 
 
@@ -30,6 +32,14 @@ class Order(unittest.TestCase):
         names = [job.name for job in jobs()]
         self.assertEqual(sorted(names), sorted(job.name for job in jobs(debian_13=900)))
         self.assertEqual(len(names), len(set(names)))
+
+    def test_the_unit_tests_wait_for_no_second_place(self):
+        self.assertEqual({job.weight for job in jobs() if job.name.startswith("unit-tests/")}, {1})
+
+    def test_a_machine_of_two_processors_has_seven_suites_and_three_hosts(self):
+        with mock.patch("os.sched_getaffinity", return_value={0, 1}):
+            lanes = main.lanes()
+        self.assertEqual((lanes["suite"], lanes["host"]), (7, 3))
 
 
 if __name__ == "__main__":
