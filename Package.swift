@@ -343,7 +343,7 @@ let package = Package(
       path: "Tests/Unit/IAMPASSClientTests",
       swiftSettings: strict),
     .testTarget(
-      name: "WorkerLinkTests", dependencies: ["WorkerLink", "HostSystem", "IAMPASSProtocol", "CHost"],
+      name: "WorkerLinkTests", dependencies: ["WorkerLink", "HostSystem", "IAMPASSProtocol", "CHost", "ForkedChild"],
       path: "Tests/Unit/WorkerLinkTests", swiftSettings: strict),
     .testTarget(
       name: "DeviceProtocolTests", dependencies: ["DeviceProtocol", "IAMPASSProtocol"],
@@ -362,7 +362,7 @@ let package = Package(
       name: "HostStateTests",
       dependencies: [
         "PresenceLink", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol",
-        "CHost",
+        "CHost", "ForkedChild",
       ],
       path: "Tests/Unit/HostStateTests",
       swiftSettings: strict),
@@ -383,7 +383,7 @@ let package = Package(
       name: "LoginModuleTests",
       dependencies: [
         "LoginModule", "HostState", "HostSystem", "IAMPASSClient", "IAMPASSProtocol", "WorkerLink", "DeviceProtocol",
-        "CPAM", "CHost",
+        "CPAM", "CHost", "ForkedChild",
       ], path: "Tests/Unit/LoginModuleTests",
       swiftSettings: strict),
     .testTarget(
@@ -409,6 +409,8 @@ let package = Package(
       name: "PostgreSQLLinkTests", dependencies: ["PostgreSQLLink", "LocalPostgreSQL"],
       path: "Tests/Unit/PostgreSQLLinkTests", swiftSettings: strict),
     .target(name: "FuzzKit", path: "Tests/Fuzz/Kit", swiftSettings: strict),
+    // How a test waits for a process that it forked.
+    .target(name: "ForkedChild", path: "Tests/Support/ForkedChild", swiftSettings: strict),
     // Debian's PostgreSQL server, for tests alone.
     .target(
       name: "LocalPostgreSQL", dependencies: ["PostgreSQLLink"], path: "Tests/Support/LocalPostgreSQL",

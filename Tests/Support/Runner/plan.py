@@ -67,7 +67,7 @@ OF_ITSELF = "Runner"
 #: Unit tests that wait without giving up their thread, that fork, or that change what belongs to the whole process. Beside
 #: others they would make all of them late, and a child could hang in a lock that another test's thread held. Also those
 #: that hold a lock until several wait for it: beside others that takes longer than PostgreSQL lets a request wait.
-WAITING = "WorkerTests|RunFolderTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests|NonceUseQueueTests|StopBoundTests"
+WAITING = "WorkerTests|RunFolderTests|OpenMatchCodesTests|ClientWatchTests|SystemBus|LogindEventsTests|SessionTerminalsTests|PostgreSQLLinkTests|NameLookupTests|NonceUseQueueTests|StopBoundTests"
 #: Seconds of a build that gives way: it has the processors once the suites have ended, and until the run is over.
 WHOLE_RUN = 83 * 60
 #: What ends the process if it fails.

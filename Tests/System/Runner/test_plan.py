@@ -1,11 +1,12 @@
-"""In which order the plan begins what waits for one thing, so that no processor is idle at the end."""
+"""What the plan begins first, and what it runs beside what."""
 
 import pathlib
+import re
 import unittest
 from unittest import mock
 
 from Support.Runner import main
-from Support.Runner.plan import Plan
+from Support.Runner.plan import TESTS, WAITING, Plan
 
 
 def jobs(**took):
@@ -40,6 +41,21 @@ class Order(unittest.TestCase):
         with mock.patch("os.sched_getaffinity", return_value={0, 1}):
             lanes = main.lanes()
         self.assertEqual((lanes["suite"], lanes["host"]), (7, 3))
+
+
+class UnitTests(unittest.TestCase):
+    def test_no_file_that_forks_runs_beside_other_tests(self):
+        texts = {path.name: path.read_text() for path in (TESTS / "Unit").glob("*/*.swift")}
+        forking = {name: text for name, text in texts.items() if "iampass_fork()" in text}
+        self.assertIn("WorkerHostTests.swift", forking)
+        for name, text in forking.items():
+            with self.subTest(name):
+                # What a filter of Swift Testing's sees: the outermost types.
+                suites = re.findall(r"^(?:@Suite.* )?(?:final )?(?:struct|class|extension) (\w+)", text, re.MULTILINE)
+                self.assertTrue(suites)
+                self.assertEqual([one for one in suites if one.endswith("Tests") and not re.search(WAITING, one)], [])
+                # Without a bound.
+                self.assertNotRegex(text, r"waitpid\(child, (nil|&\w+), 0\)")
 
 
 if __name__ == "__main__":

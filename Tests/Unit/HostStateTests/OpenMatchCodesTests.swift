@@ -1,4 +1,5 @@
 import CHost
+import ForkedChild
 import Foundation
 import Glibc
 import HostSystem
@@ -118,9 +119,7 @@ struct OpenMatchCodesTests {
       guard (try? request.draw()) != nil else { _exit(1) }
       _exit((Int32(0)...9).allSatisfy { fcntl($0, F_GETFD) == -1 } ? 0 : 2)
     }
-    var status: Int32 = -1
-    try #require(waitpid(child, &status, 0) == child)
-    #expect(status == 0)
+    #expect(ended(child) == 0)
     #expect(try names(of: "alice").count == 1)
   }
 

@@ -1,4 +1,5 @@
 import CHost
+import ForkedChild
 import Foundation
 import Testing
 
@@ -20,8 +21,7 @@ struct RunFolderTests {
       umask(mask)
       _exit((try? run.folder("sessions")) == nil ? 1 : 0)
     }
-    var status: Int32 = -1
-    try #require(waitpid(child, &status, 0) == child && status == 0)
+    try #require(ended(child) == 0)
     for path in [folder.path + "/run", folder.path + "/run/sessions"] {
       var found = stat()
       #expect(lstat(path, &found) == 0 && found.st_mode & 0o7777 == 0o700)

@@ -1,4 +1,5 @@
 import CHost
+import ForkedChild
 import Glibc
 import Testing
 
@@ -77,9 +78,7 @@ import Testing
       let areFree = (Int32(0)...9).allSatisfy { fcntl($0, F_GETFD) == -1 }
       _exit(!watch.hasLeft && areFree ? 0 : 1)
     }
-    var status: Int32 = -1
-    try #require(waitpid(child, &status, 0) == child)
-    #expect(status == 0)
+    #expect(ended(child) == 0)
   }
 
   @Test func aClientThatClosesHasLeft() throws {

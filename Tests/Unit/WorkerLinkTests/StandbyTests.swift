@@ -1,4 +1,5 @@
 import CHost
+import ForkedChild
 import Foundation
 import IAMPASSProtocol
 import Testing
@@ -49,7 +50,7 @@ extension WorkerTests {
       }
       defer {
         kill(child, SIGKILL)
-        waitpid(child, nil, 0)
+        ended(child)
       }
       transport.stop()
       #expect(standby.comesToHave(0))

@@ -1,4 +1,5 @@
 import CHost
+import ForkedChild
 import Foundation
 import IAMPASSProtocol
 import Testing
@@ -82,8 +83,7 @@ extension WorkerTests {
         transport.stop()
         _exit(refusal == .workerFailed ? 0 : 1)
       }
-      var status: Int32 = -1
-      #expect(waitpid(child, &status, 0) == child && status == 0)
+      #expect(ended(child) == 0)
       let reply = try get(transport, url)
       #expect(try JSONDecoder().decode(Recorded.self, from: Data(reply.body)).numberOnConnection == 2)
     }
@@ -116,9 +116,15 @@ extension WorkerTests {
         let isClean = areFree() && waitpid(-1, nil, WNOHANG) == -1
         _exit(isClean ? 0 : 2)
       }
-      var status: Int32 = -1
-      #expect(waitpid(child, &status, 0) == child)
-      #expect(status == 0)
+      #expect(ended(child) == 0)
+    }
+
+    /// What these tests wait for has a bound.
+    @Test func loseAChildThatHangs() {
+      let child = iampass_fork()
+      if child == 0 { while true { pause() } }
+      #expect(ended(child, within: 1) == nil)
+      #expect(kill(child, 0) == -1)
     }
 
     @Test func haveAnEnvironmentThatIsNotRead() throws {
