@@ -163,6 +163,22 @@ class KeptBuilds(unittest.TestCase):
         self.assertNotEqual(self.inode("next", "Theirs"), self.inode("writes", "Theirs"))
         self.assertEqual(self.inode("last", "Theirs"), self.inode("next", "Theirs"))
 
+    def test_a_download_that_fails_once_does_not_fail_the_build(self):
+        programs, failed = self.folder / "programs", self.folder / "failed"
+        # SwiftPM may go round its own cache if that cannot be filled, and then fetches a second time at once.
+        git = f"""#!/bin/sh
+case " $* " in *" clone "*) [ "$(wc -l <{failed})" -ge 2 ] || {{ echo failed >>{failed}; exit 1; }} ;; esac
+exec {shutil.which("git")} "$@"
+"""
+        for name, text in (("git", git), ("sleep", "#!/bin/sh\n")):
+            self.write(programs / name, text)
+            (programs / name).chmod(0o755)
+        failed.touch()
+        self.clone("far_away")
+        said = self.build("far_away", IAMPASS_FROM_NOTHING="1", PATH=f"{programs}:{os.environ['PATH']}")
+        self.assertIn("fetch_packages failed, once more in 10 seconds", said)
+        self.assertEqual((self.says("far_away"), failed.read_text()), ("1.0.0", "failed\n" * 2))
+
     def test_from_nothing_takes_nothing_that_is_kept(self):
         self.clone("fresh")
         self.build("fresh", IAMPASS_FROM_NOTHING="1")
