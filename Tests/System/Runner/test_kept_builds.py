@@ -100,6 +100,11 @@ class KeptBuilds(unittest.TestCase):
         self.assertEqual(self.inode("second", "Theirs"), self.inode("first", "Theirs"))
         self.assertNotEqual(self.inode("second", "our_own"), self.inode("first", "our_own"))
 
+    def test_a_debug_build_has_no_debug_information(self):
+        program = self.folder / "first/.build-product/debug/our-own"
+        # The name of its section.
+        self.assertNotIn(b".debug_info", program.read_bytes())
+
     def test_nothing_of_the_projects_own_is_kept(self):
         for kept in self.kept():
             self.assertTrue(list(kept.glob("*/debug/Theirs.build")))
