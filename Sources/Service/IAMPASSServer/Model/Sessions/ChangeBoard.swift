@@ -1,3 +1,5 @@
+import NIOCore
+import NIOPosix
 import Synchronization
 
 /// Held requests wait here for a change. Code that commits a change reports it here, so that the database is not
@@ -17,12 +19,36 @@ final class ChangeBoard: Sendable {
     case userList(String)
   }
 
+  /// How ``changedAll(over:)`` spreads its signals: thousands of looks at once would wait longer for the storage than an
+  /// operation may, and most of them would be refused.
+  struct Spread: Sendable {
+    /// How many requests are woken at the same time.
+    var slice = 200
+    /// The most slices. If there are more requests, each slice has more of them, so that the last one is woken within 2 s.
+    var greatestCount = 50
+    /// Calls its argument after the pause between two slices. Tests give another.
+    var pause: @Sendable (@escaping @Sendable () -> Void) -> Void = { next in
+      _ = MultiThreadedEventLoopGroup.singleton.any().scheduleTask(in: .milliseconds(40)) { next() }
+    }
+  }
+
+  /// A request that waits for its slice.
+  private struct Unwoken {
+    let key: Int
+    let signal: Watch.Signal
+  }
+
   private struct State {
     var isStopped = false
     var isStopAnnounced = false
     var nextKey = 0
     var signals: [Topic: [Int: Watch.Signal]] = [:]
     var joiningCount = 0
+    /// What ``changedAll(over:)`` has not woken yet, in this order, and how many are next.
+    var unwoken: [Unwoken] = []
+    var slice = 0
+    /// Whether a slice is due at once or after a pause.
+    var isSpreading = false
   }
 
   private let state = Mutex(State())
@@ -63,9 +89,33 @@ final class ChangeBoard: Sendable {
     for signal in signals { signal.give() }
   }
 
-  /// Wakes all waiting requests, because anything may have changed.
-  func changedAll() {
-    for signal in state.withLock({ $0.signals.values.flatMap(\.values) }) { signal.give() }
+  /// Wakes all waiting requests, because anything may have changed: the first slice at once, the last one within 2 s.
+  ///
+  /// A request that begins to wait meanwhile looks at the storage after this call anyway. A change of its own topic wakes
+  /// a request at once, whatever its slice.
+  func changedAll(over spread: Spread = Spread()) {
+    let isUnderWay = state.withLock { state in
+      let earlier = Set(state.unwoken.map(\.key))
+      let all = state.signals.values.flatMap { $0.map { Unwoken(key: $0.key, signal: $0.value) } }
+        .sorted { $0.key < $1.key }
+      // Those that an earlier call has not woken yet come first: frequent calls delay nobody.
+      state.unwoken = all.filter { earlier.contains($0.key) } + all.filter { !earlier.contains($0.key) }
+      state.slice = max(spread.slice, (all.count + spread.greatestCount - 1) / spread.greatestCount)
+      defer { state.isSpreading = true }
+      return state.isSpreading
+    }
+    if !isUnderWay { wakeSlice(spread) }
+  }
+
+  private func wakeSlice(_ spread: Spread) {
+    let (slice, hasMore) = state.withLock { state in
+      let slice = state.unwoken.prefix(state.slice).map(\.signal)
+      state.unwoken.removeFirst(slice.count)
+      state.isSpreading = !state.unwoken.isEmpty
+      return (slice, state.isSpreading)
+    }
+    for signal in slice { signal.give() }
+    if hasMore { spread.pause { [weak self] in self?.wakeSlice(spread) } }
   }
 
   /// Ends the oldest watches of a topic if there are more than `count`.
@@ -78,6 +128,7 @@ final class ChangeBoard: Sendable {
   func stop() {
     let all = state.withLock { state in
       state.isStopped = true
+      state.unwoken = []
       return state.signals.values.flatMap(\.values)
     }
     for signal in all { signal.finish() }
