@@ -120,17 +120,46 @@ struct DeviceEventsTests {
 
   @Test func aSilentPageAsksTheDatabaseOnceAMinute() {
     let start = UnixTime(seconds: 1_000)
-    var schedule = RefreshSchedule()
+    var schedule = RefreshSchedule(isTold: false)
     #expect(schedule.isDue(at: start))
     schedule.refreshed(at: start, deadline: nil)
-    #expect(!schedule.isDue(at: start.advanced(seconds: RefreshSchedule.silence - 1)))
-    #expect(schedule.isDue(at: start.advanced(seconds: RefreshSchedule.silence)))
+    #expect(!schedule.isDue(at: start.advanced(seconds: 59)))
+    #expect(schedule.isDue(at: start.advanced(seconds: 60)))
     // A request runs out, or something has changed.
     schedule.refreshed(at: start, deadline: start.advanced(seconds: 5))
     #expect(schedule.next == start.advanced(seconds: 5))
     schedule.refreshed(at: start, deadline: nil)
     schedule.somethingChanged()
     #expect(schedule.isDue(at: start))
+  }
+
+  /// Whoever is told of every change looks half as often.
+  @Test func aSilentPageOfADatabaseThatTellsAsksEveryOtherMinute() {
+    let start = UnixTime(seconds: 1_000)
+    var schedule = RefreshSchedule(isTold: true)
+    schedule.refreshed(at: start, deadline: nil)
+    #expect(!schedule.isDue(at: start.advanced(seconds: 119)))
+    #expect(schedule.isDue(at: start.advanced(seconds: 120)))
+  }
+
+  @Test(.timeLimit(.wholeRun)) func aLookOfASilentPageIsOneCall() async throws {
+    let counted = Mutex<LosingStorage?>(nil)
+    let fixture = try await Fixture { inner in
+      let storage = LosingStorage(inner, losing: .max, .before)
+      counted.withLock { $0 = storage }
+      return storage
+    }
+    let storage = try #require(counted.withLock { $0 })
+    let stream = try await TestStream(of: try await TestPhone.registered(in: fixture))
+    _ = try await stream.next()
+    let before = storage.calls
+    fixture.clock.advance(seconds: RefreshSchedule.silence)
+    let next = Task { try await stream.next() }
+    while storage.calls == before { await Task.yield() }
+    // The look goes on to its end. It has no news, so that the stream ends with the service.
+    fixture.service.stopHolding()
+    #expect(try await next.value == nil)
+    #expect(storage.calls == before + 1)
   }
 
   @Test func whatWasToldIsNotLookedForAgain() async throws {

@@ -123,6 +123,10 @@ extension LosingStorage {
     try await call { try await $0.account(of: phone, at: now) }
   }
 
+  func pageState(of phone: ActingPhone, at now: UnixTime) async throws -> PageState? {
+    try await call { try await $0.pageState(of: phone, at: now) }
+  }
+
   func setPresence(_ presence: Presence, of phone: ActingPhone, at now: UnixTime) async throws -> [Session]? {
     try await call { try await $0.setPresence(presence, of: phone, at: now) }
   }

@@ -166,5 +166,10 @@ import Testing
       _ = try await office.storage.account(of: office.phone, at: office.room.now)
     }
     #expect(further == 1)
+    let page = try await office.trips {
+      let state = try await office.storage.pageState(of: office.phone, at: office.room.now)
+      #expect(state?.requests.unended.count == 1)
+    }
+    #expect(page <= 2)
   }
 }

@@ -84,6 +84,7 @@ import Testing
     try await storage.notePageView(of: phone, at: room.now)
     #expect(try await storage.unregister(phone, at: room.now) == nil)
     #expect(try await storage.requests(for: phone, at: room.now) == nil)
+    #expect(try await storage.pageState(of: phone, at: room.now) == nil)
     #expect(try await !storage.keepPush(nil, of: phone, at: room.now))
     let credential = VerifiedCredential(id: "c", publicKey: "k", counter: 0)
     let refusal = try await storage.keepCredential(credential, pinMAC: nil, of: phone, at: room.now) {
@@ -94,6 +95,22 @@ import Testing
     #expect(throws: Refusal.self) { try refused.get() }
     #expect(try await storage.session(session.id)?.lifecycle.isApproved == true)
     #expect(try await room.events() == events)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func aPagesStateIsWhatThePhoneItsRequestsAndItsAccountAre(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let phone = try await room.phone()
+    let approved = try await room.approved(by: phone)
+    let asked = try await room.started(room.ask(host: "web-2"))
+    _ = try await room.storage.setPresence(.away, of: phone, at: room.now)
+    let state = try #require(try await room.storage.pageState(of: phone, at: room.now))
+    #expect(state.phone.id == phone.id)
+    #expect(state.phone.presence == .away)
+    #expect(state.requests.unended.map(\.id) == [approved.id, asked.id])
+    #expect(state.account.unended.map(\.id) == [approved.id, asked.id])
+    #expect(state.account.application == "shop")
+    #expect(state.account.phones.map(\.id) == [phone.id])
   }
 
   @Test(arguments: StorageEngine.allCases)

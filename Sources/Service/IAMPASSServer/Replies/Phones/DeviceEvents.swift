@@ -22,7 +22,7 @@ actor DeviceEvents: EventSource {
   /// The last event's open sessions, each with its number of blocked requests, and the time.
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
-  private var schedule = RefreshSchedule()
+  private var schedule: RefreshSchedule
 
   init(
     replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch,
@@ -33,6 +33,7 @@ actor DeviceEvents: EventSource {
     self.verified = verified
     self.watch = watch
     end = replies.core.clock().advanced(seconds: Self.lifetime)
+    schedule = RefreshSchedule(isTold: replies.core.storage.changeListener != nil)
   }
 
   func next() async -> [UInt8]? {
@@ -63,9 +64,8 @@ actor DeviceEvents: EventSource {
   /// storage fails. If the storage is busy, the look is repeated later, because a new stream would cost more.
   private func refresh(at now: UnixTime) async -> (events: [UInt8], deadline: UnixTime?)? {
     do {
-      guard let shown = try await replies.openRequests(of: verified, at: now),
-        let phone = try await core.storage.phone(verified.phone.id)
-      else { return nil }
+      guard let state = try await core.storage.pageState(of: verified.acting, at: now) else { return nil }
+      let shown = replies.shown(state.requests, to: verified, at: now)
       var events: [UInt8] = []
       // An expired request is closed a moment later.
       var deadline = shown.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
@@ -79,8 +79,8 @@ actor DeviceEvents: EventSource {
         }
       }
       var current = verified
-      current.phone = phone
-      let status = try await core.describe(current, presence: phone.presence, at: now).body
+      current.phone = state.phone
+      let status = core.describe(current, state.account, presence: state.phone.presence, at: now).body
       if status != shownStatus {
         shownStatus = status
         events += Self.event("status", status)

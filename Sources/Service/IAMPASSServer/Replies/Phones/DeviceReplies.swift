@@ -90,7 +90,13 @@ extension ServiceCore {
   func describe(
     _ verified: VerifiedStatement, presence: Presence, at now: UnixTime
   ) async throws -> ServiceReply {
-    let account = try await storage.account(of: verified.acting, at: now)
+    describe(verified, try await storage.account(of: verified.acting, at: now), presence: presence, at: now)
+  }
+
+  /// The same, if the data was read already.
+  func describe(
+    _ verified: VerifiedStatement, _ account: PhoneAccount, presence: Presence, at now: UnixTime
+  ) -> ServiceReply {
     let reply = DeviceStatusReply(
       application: account.application, user: verified.phone.displayName, presence: presence,
       sessions: account.unended.compactMap {

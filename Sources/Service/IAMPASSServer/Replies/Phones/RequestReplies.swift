@@ -59,7 +59,11 @@ struct RequestReplies: Sendable {
 
   /// The user's open requests; nil if the phone was revoked meanwhile.
   func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
-    guard let requests = try await core.storage.requests(for: verified.acting, at: now) else { return nil }
+    try await core.storage.requests(for: verified.acting, at: now).map { shown($0, to: verified, at: now) }
+  }
+
+  /// Those of these requests that wait for this phone's answer, and what else is shown with them.
+  func shown(_ requests: PhoneRequests, to verified: VerifiedStatement, at now: UnixTime) -> RequestsReply {
     core.tell(leftOut: requests.unreadable)
     return RequestsReply(
       requests: requests.unended.compactMap {

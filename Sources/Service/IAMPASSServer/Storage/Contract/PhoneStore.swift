@@ -20,6 +20,9 @@ protocol PhoneStore: Sendable {
   /// The data that a phone shows of its user.
   func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount
 
+  /// All that an open page shows, as of one moment; nil if the phone was revoked. Thousands of pages ask for it.
+  func pageState(of phone: ActingPhone, at now: UnixTime) async throws -> PageState?
+
   /// Stores whether the phone is present. Sessions that it has approved come back with it. They leave with it if the
   /// application's settings say so: see ``Session/follows(_:among:)``.
   ///
@@ -159,6 +162,14 @@ struct PhoneAccount: Sendable {
   let phones: [Phone]
   /// Requests that locums recently approved for the user, oldest first.
   let byLocums: [LocumApproval]
+}
+
+/// All that an open page shows.
+struct PageState: Sendable {
+  /// The phone as it is stored now.
+  let phone: Phone
+  let requests: PhoneRequests
+  let account: PhoneAccount
 }
 
 /// The result of a phone's request to end sessions.

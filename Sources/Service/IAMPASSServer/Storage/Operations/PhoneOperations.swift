@@ -14,48 +14,23 @@ extension StorageEngine {
   }
 
   func requests(for phone: ActingPhone, at now: UnixTime) async throws -> PhoneRequests? {
-    try await read { db in
-      try db.prefetch { db in
-        _ = try Phone.live(of: phone.user, in: db)
-        _ = try Session.unended(of: phone.user, in: db)
-        _ = try Session.unended(forLocum: phone.id, in: db)
-        _ = try VerifiedCredential.of(phone: phone.id, in: db)
-        _ = try MissingMethods.required(of: phone.id, in: db)
-        _ = try CodeUse.shown(to: phone.user, at: now, in: db)
-      }
-      let phones = try Phone.live(of: phone.user, in: db)
-      guard phones.contains(where: { $0.id == phone.id }) else { return nil }
-      let (own, unread) = try Session.unendedOrUnread(of: phone.user, in: db)
-      return PhoneRequests(
-        unended: try own + Session.unended(forLocum: phone.id, in: db),
-        credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
-        missingMethods: try MissingMethods.required(of: phone.id, in: db),
-        codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
-        elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [],
-        unreadable: unread.map(\.id))
-    }
+    try await read { try PhoneRequests.find(for: phone, at: now, in: $0) }
   }
 
   func account(of phone: ActingPhone, at now: UnixTime) async throws -> PhoneAccount {
+    try await read { try PhoneAccount(of: phone, at: now, in: $0) }
+  }
+
+  func pageState(of phone: ActingPhone, at now: UnixTime) async throws -> PageState? {
     try await read { db in
       try db.prefetch { db in
-        _ = try Application.name(of: phone.user, in: db)
-        _ = try Session.unended(of: phone.user, in: db)
-        _ = try PhoneMeans.find(phone.id, in: db)
-        _ = try ApplicationSettings.ofUser(phone.user, in: db)
-        _ = try MissingMethods.required(of: phone.id, in: db)
-        _ = try CodeUse.shown(to: phone.user, at: now, in: db)
-        _ = try Phone.live(of: phone.user, in: db)
-        _ = try Session.byLocums(of: phone.user, at: now, in: db)
+        try PhoneRequests.askAll(for: phone, at: now, in: db)
+        try PhoneAccount.askAll(of: phone, at: now, in: db)
       }
-      return PhoneAccount(
-        application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
-        methods: try PhoneMeans.find(phone.id, in: db)?.methods ?? [.acceptance],
-        walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
-        missingMethods: try MissingMethods.required(of: phone.id, in: db),
-        codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
-        phones: try Phone.live(of: phone.user, in: db),
-        byLocums: try Session.byLocums(of: phone.user, at: now, in: db))
+      guard let requests = try PhoneRequests.find(for: phone, at: now, in: db),
+        let stored = try Phone.live(of: phone.user, in: db).first(where: { $0.id == phone.id })
+      else { return nil }
+      return PageState(phone: stored, requests: requests, account: try PhoneAccount(of: phone, at: now, in: db))
     }
   }
 
@@ -165,6 +140,59 @@ extension StorageEngine {
       let (moved, isLast) = try PresenceBySilence.leave(at: now, limit: limit, in: db)
       return SilencePortion(check: check, moved: moved, isLast: isLast)
     }
+  }
+}
+
+extension PhoneRequests {
+  fileprivate static func askAll(for phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
+    _ = try Phone.live(of: phone.user, in: db)
+    _ = try Session.unended(of: phone.user, in: db)
+    _ = try Session.unended(forLocum: phone.id, in: db)
+    _ = try VerifiedCredential.of(phone: phone.id, in: db)
+    _ = try MissingMethods.required(of: phone.id, in: db)
+    _ = try CodeUse.shown(to: phone.user, at: now, in: db)
+  }
+
+  /// Nil if the phone was revoked.
+  fileprivate static func find(
+    for phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction
+  ) throws -> PhoneRequests? {
+    try db.prefetch { try askAll(for: phone, at: now, in: $0) }
+    let phones = try Phone.live(of: phone.user, in: db)
+    guard phones.contains(where: { $0.id == phone.id }) else { return nil }
+    let (own, unread) = try Session.unendedOrUnread(of: phone.user, in: db)
+    return PhoneRequests(
+      unended: try own + Session.unended(forLocum: phone.id, in: db),
+      credential: try VerifiedCredential.of(phone: phone.id, in: db)?.id,
+      missingMethods: try MissingMethods.required(of: phone.id, in: db),
+      codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
+      elsewhere: phones.count > 1 ? try AnswerElsewhere.found(for: phone, among: phones, at: now, in: db) : [],
+      unreadable: unread.map(\.id))
+  }
+}
+
+extension PhoneAccount {
+  fileprivate static func askAll(of phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
+    _ = try Application.name(of: phone.user, in: db)
+    _ = try Session.unended(of: phone.user, in: db)
+    _ = try PhoneMeans.find(phone.id, in: db)
+    _ = try ApplicationSettings.ofUser(phone.user, in: db)
+    _ = try MissingMethods.required(of: phone.id, in: db)
+    _ = try CodeUse.shown(to: phone.user, at: now, in: db)
+    _ = try Phone.live(of: phone.user, in: db)
+    _ = try Session.byLocums(of: phone.user, at: now, in: db)
+  }
+
+  fileprivate init(of phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
+    try db.prefetch { try Self.askAll(of: phone, at: now, in: $0) }
+    self.init(
+      application: try Application.name(of: phone.user, in: db), unended: try Session.unended(of: phone.user, in: db),
+      methods: try PhoneMeans.find(phone.id, in: db)?.methods ?? [.acceptance],
+      walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
+      missingMethods: try MissingMethods.required(of: phone.id, in: db),
+      codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
+      phones: try Phone.live(of: phone.user, in: db),
+      byLocums: try Session.byLocums(of: phone.user, at: now, in: db))
   }
 }
 

@@ -5,8 +5,8 @@ import Synchronization
 /// Listens to notifications of the triggers of the table `session`, and of what else phones show, over its own connection.
 ///
 /// Each message has the history's counter, and messages come in the order of commits. Each second the counter is read:
-/// if it was ahead of the messages a second ago, a message was lost. A lost message about a phone itself is not noticed:
-/// the page looks at its next beat. A new connection may have missed any message. Each
+/// if it was ahead of the messages a second ago, a message was lost. A new connection may have missed any message. A message
+/// about a phone itself is not counted: should it be lost on a connection that lives, the page looks later by itself. Each
 /// second the tables are also checked, because a newer server may have changed them.
 final class PostgreSQLChangeListener: ChangeListener {
   private static let sweepTime = Duration.seconds(1)
