@@ -158,14 +158,17 @@ extension PostgreSQLConnection {
     return result
   }
 
+  /// The same as ``run(_:)`` for a script from the source.
+  public func run(script: StaticString) throws(PostgreSQLError) { try run(PostgreSQLScript(script)) }
+
   /// Runs a script of several statements without parameters, in the transaction that has begun.
   ///
   /// - Throws: ``PostgreSQLError``, never `commitUnanswered`. The caller rolls back.
-  public func run(script: StaticString) throws(PostgreSQLError) {
+  public func run(_ script: PostgreSQLScript) throws(PostgreSQLError) {
     guard connection != nil else { throw PostgreSQLError(.connectionLost, detail: "closed before") }
     let end = ContinuousClock.now + patience
     try settle(until: end)
-    guard PQsendQuery(connection, "\(script)") == 1 else { throw lost(.connectionLost) }
+    guard PQsendQuery(connection, script.sql) == 1 else { throw lost(.connectionLost) }
     var refusal: PostgreSQLError?
     while let result = try next(until: end) {
       defer { PQclear(result) }

@@ -13,9 +13,12 @@ struct PostgreSQLMigration: Sendable {
   let least: Int64
   let sql: StaticString
   /// What runs in place of `sql` in a database that has tables: the same changes, each part in a transaction of its own.
-  /// So no lock is held for as long as a large table is read. The last part has the migration's name, and removes the
-  /// notes of the parts before it. Empty: `sql` runs in every database.
+  /// So no lock is held for as long as a large table is read. The last part has the migration's name: once that is noted,
+  /// the notes of the parts before it go. Empty: `sql` runs in every database.
   var parts: [PostgreSQLMigration] = []
+
+  /// The name under which a database notes that it has all of this except for the indices that are built afterwards.
+  fileprivate var nameWithoutIndices: String { name + ", without indices" }
 
   /// What runs next in a database that has tables, and these names in `schema_migration`.
   func next(after names: Set<String>) -> PostgreSQLMigration { parts.first { !names.contains($0.name) } ?? self }
@@ -46,23 +49,35 @@ enum PostgreSQLSchema {
   /// How long a migration may take once it has its locks. An index over millions of rows takes long.
   private static let patience = Duration.seconds(3_600)
 
+  /// The tables that have many millions of rows. A database that has tables gets new indices of these while servers write:
+  /// see ``build(_:of:in:_:)``.
+  private static let growing: Set<String> = ["session", "audit"]
+
   /// Migrates the database, once for all servers that start at the same time.
   ///
   /// A new database gets all its tables in one transaction. An older one gets each migration, or each part of one, in its
   /// own transaction. If tables are in use, requests wait behind the migration for at most 200 ms, and it is tried again.
+  /// The indices of large tables come after that, outside of a transaction, and the migration's name comes last.
   ///
   /// - Returns: the names of the migrations that were missing, in their order.
   /// - Throws: ``StorageError`` with `databaseTooNew`, and ``PostgreSQLError``.
   static func migrate(_ connection: PostgreSQLConnection) throws -> [String] {
     let before = try names(in: connection)
-    let end = ContinuousClock.now + greatestWait
+    var begin = ContinuousClock.now
     connection.patience = patience + PostgreSQLConnection.answerLimit
     defer { connection.patience = PostgreSQLConnection.answerLimit }
     while try names(in: connection).count < migrations.count {
-      do { try step(connection) } catch let error as PostgreSQLError where error.isWait {
-        guard connection.isOpen, ContinuousClock.now < end else { throw error }
-        usleep(useconds_t(pause / .microseconds(1)))
+      do {
+        if try step(connection) {
+          begin = .now
+          continue
+        }
+        // Another server may need as long for an index as this one would.
+        guard ContinuousClock.now < begin + patience else { throw PostgreSQLError(.refused(sqlState: "55P03")) }
+      } catch let error as PostgreSQLError where error.isWait {
+        guard connection.isOpen, ContinuousClock.now < begin + greatestWait else { throw error }
       }
+      usleep(useconds_t(pause / .microseconds(1)))
     }
     return migrations.map(\.name).filter { !before.contains($0) }
   }
@@ -97,25 +112,41 @@ enum PostgreSQLSchema {
   }
 
   /// Does the next migration, or its next part. If the database is new, does all migrations.
-  private static func step(_ connection: PostgreSQLConnection) throws {
+  ///
+  /// - Returns: false, without effect, if another server is at work.
+  private static func step(_ connection: PostgreSQLConnection) throws -> Bool {
+    var unbuilt: (indices: [PostgreSQLIndex], part: PostgreSQLMigration, migration: PostgreSQLMigration)?
     do {
-      _ = try connection.ask([
+      // Whoever waits for this lock would have a view, for whose end the build of an index waits.
+      let lock = try connection.ask([
         PostgreSQLCall("BEGIN"), PostgreSQLCall("SET LOCAL lock_timeout = '200ms'"),
         PostgreSQLCall("SET LOCAL statement_timeout = '3600s'"),
         PostgreSQLCall(
-          "SELECT pg_advisory_xact_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock)),
-        PostgreSQLCall("CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, least bigint NOT NULL)"),
+          "SELECT pg_try_advisory_xact_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock)),
+      ])
+      guard try lock.last?.first?.text(0) == "true" else {
+        connection.rollBack()
+        return false
+      }
+      _ = try connection.ask([
+        PostgreSQLCall("CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, least bigint NOT NULL)")
       ])
       let notes = try notes(in: connection)
       let missing = migrations.filter { !notes.contains($0.name) }
-      let isNew = missing.count == migrations.count
-      for migration in isNew ? missing : missing.prefix(1).map({ $0.next(after: notes) }) {
-        try connection.run(script: migration.sql)
-        _ = try connection.ask([
-          PostgreSQLCall(
-            "INSERT INTO schema_migration (name, least) VALUES ($1, $2)", .text(migration.name),
-            .integer(migration.least))
-        ])
+      if missing.count == migrations.count {
+        for migration in missing {
+          try connection.run(script: migration.sql)
+          try note(migration.name, migration, in: connection)
+        }
+      } else if let migration = missing.first {
+        let part = migration.next(after: notes)
+        let (rest, indices) = PostgreSQLScript(part.sql).separatingIndices(of: growing)
+        if let rest, !notes.contains(part.nameWithoutIndices) {
+          try connection.run(rest)
+          try note(indices.isEmpty ? part.name : part.nameWithoutIndices, migration, in: connection)
+        } else {
+          unbuilt = (indices, part, migration)
+        }
       }
       let key = try PushTargets.newKey()
       _ = try connection.ask([
@@ -126,6 +157,50 @@ enum PostgreSQLSchema {
     } catch {
       connection.rollBack()
       throw error
+    }
+    guard let unbuilt else { return true }
+    return try build(unbuilt.indices, of: unbuilt.part, in: unbuilt.migration, connection)
+  }
+
+  /// Builds the indices of a migration's part while servers write, and then notes its name. If this server ends before,
+  /// the next start builds what is missing.
+  ///
+  /// - Returns: false, without effect, if another server is at work.
+  private static func build(
+    _ indices: [PostgreSQLIndex], of part: PostgreSQLMigration, in migration: PostgreSQLMigration,
+    _ connection: PostgreSQLConnection
+  ) throws -> Bool {
+    let lock = PostgreSQLCall(
+      "SELECT pg_try_advisory_lock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock))
+    guard try connection.ask([lock])[0].first?.text(0) == "true" else { return false }
+    defer {
+      connection.rollBack()
+      let unlock = PostgreSQLCall(
+        "SELECT pg_advisory_unlock(hashtextextended(current_schema(), $1))::text", .integer(migrationLock))
+      // The end of the connection ends the lock as well.
+      if (try? connection.ask([unlock])) == nil { connection.close() }
+    }
+    // Another server may have done it before this one had the lock.
+    guard try !notes(in: connection).contains(part.name) else { return true }
+    for index in indices { try connection.build(index) }
+    _ = try connection.ask([PostgreSQLCall("BEGIN")])
+    try note(part.name, migration, in: connection)
+    try connection.commit()
+    return true
+  }
+
+  /// Notes what was done of a migration. Once it has its own name, the names of its parts go.
+  private static func note(
+    _ name: String, _ migration: PostgreSQLMigration, in connection: PostgreSQLConnection
+  ) throws {
+    _ = try connection.ask([
+      PostgreSQLCall(
+        "INSERT INTO schema_migration (name, least) VALUES ($1, $2)", .text(name), .integer(migration.least))
+    ])
+    guard name == migration.name else { return }
+    let parts = migration.parts.filter { $0.name != name }
+    for done in parts.flatMap({ [$0.name, $0.nameWithoutIndices] }) + [migration.nameWithoutIndices] {
+      _ = try connection.ask([PostgreSQLCall("DELETE FROM schema_migration WHERE name = $1", .text(done))])
     }
   }
 
