@@ -112,6 +112,35 @@ import Testing
     #expect(kept == ["used"])
   }
 
+  /// A night's outage of the housekeeper, or a flood, leaves more than one statement may delete.
+  @Test func oldCountersGoInPortionsTheOldestFirst() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let storage = try #require(room.storage as? PostgreSQLStorage)
+    let connection = try connection(room)
+    try connection.run(
+      script: """
+        INSERT INTO failure_count SELECT 'key ' || n, 1, n FROM generate_series(1, 1500) AS n;
+        INSERT INTO poll_pace SELECT 'request ' || n, n, 5, 0 FROM generate_series(1, 1500) AS n;
+        SET enable_seqscan = off;
+        """)
+    let left = [
+      PostgreSQLCall("SELECT count(*), coalesce(min(until), 0) FROM failure_count"),
+      PostgreSQLCall("SELECT count(*), coalesce(min(asked_at), 0) FROM poll_pace"),
+    ]
+    #expect(try await storage.forgetLimits(at: room.now))
+    for rows in try connection.ask(left) {
+      #expect(try rows.first?.integer(0) == 500)
+      #expect(try rows.first?.integer(1) == 1_001)
+    }
+    #expect(try await !storage.forgetLimits(at: room.now))
+    for rows in try connection.ask(left) { #expect(try rows.first?.integer(0) == 0) }
+    let plans = try connection.ask([
+      PostgreSQLCall("EXPLAIN SELECT key FROM failure_count WHERE until < 9 ORDER BY until LIMIT 5"),
+      PostgreSQLCall("EXPLAIN SELECT request FROM poll_pace WHERE asked_at < 9 ORDER BY asked_at LIMIT 5"),
+    ]).map { try $0.compactMap { try $0.text(0) }.joined() }
+    #expect(plans[0].contains("old_failure_count") && plans[1].contains("old_poll_pace"))
+  }
+
   // MARK: Commits without an answer
 
   @Test func aWriteIsSaidToBeCommittedIfItWas() async throws {

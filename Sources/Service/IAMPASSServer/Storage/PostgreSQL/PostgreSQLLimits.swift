@@ -36,22 +36,28 @@ extension PostgreSQLStorage: SharedLimits {
     return try row.get("is_too_fast")
   }
 
-  /// Deletes old counters, each statement in its own transaction: counters change at any moment, which would undo a
-  /// serializable transaction. A locked row is left for the next time.
-  func forgetLimits(at now: UnixTime) async throws {
-    _ = try await commitAlone(
+  /// Deletes a portion of old counters, each statement in its own transaction: counters change at any moment, which would
+  /// undo a serializable transaction. A locked row is left for the next time.
+  ///
+  /// - Returns: whether there may be more.
+  func forgetLimits(at now: UnixTime) async throws -> Bool {
+    // An array, because PostgreSQL may run a subquery of IN again for each row, and would then delete more than LIMIT.
+    let failures = try await commitAlone(
       .writing,
       PostgreSQLCall(
         """
-        DELETE FROM failure_count
-        WHERE key IN (SELECT key FROM failure_count WHERE until < $1 FOR UPDATE SKIP LOCKED)
-        """, .integer(now.milliseconds)))
-    _ = try await commitAlone(
+        DELETE FROM failure_count WHERE key = ANY (ARRAY(
+          SELECT key FROM failure_count WHERE until < $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING until
+        """, .integer(now.milliseconds), .integer(Int64(Forgettable.portion))))
+    let paces = try await commitAlone(
       .writing,
       PostgreSQLCall(
         """
-        DELETE FROM poll_pace
-        WHERE request IN (SELECT request FROM poll_pace WHERE asked_at < $1 FOR UPDATE SKIP LOCKED)
-        """, .integer(now.advanced(seconds: -PollPace.memory).milliseconds)))
+        DELETE FROM poll_pace WHERE request = ANY (ARRAY(
+          SELECT request FROM poll_pace WHERE asked_at < $1 ORDER BY asked_at LIMIT $2 FOR UPDATE SKIP LOCKED))
+        RETURNING asked_at
+        """, .integer(now.advanced(seconds: -PollPace.memory).milliseconds), .integer(Int64(Forgettable.portion))))
+    return max(failures.count, paces.count) >= Forgettable.portion
   }
 }

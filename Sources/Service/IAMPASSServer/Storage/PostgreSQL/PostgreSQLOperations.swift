@@ -34,10 +34,10 @@ extension PostgreSQLStorage: StorageEngine, ServiceEngine {
         try NonceTimes.prune(before: end, wall: wall, in: $0)
       }
     case .notes:
-      let hasMore = try await writeWithoutSync { try PostgreSQLCommits.prune(at: now, in: $0) }
+      let hasMoreNotes = try await writeWithoutSync { try PostgreSQLCommits.prune(at: now, in: $0) }
       // These commit by themselves, and hold nothing but old counters.
-      try await forgetLimits(at: now)
-      return hasMore
+      let hasMoreLimits = try await forgetLimits(at: now)
+      return hasMoreNotes || hasMoreLimits
     default: return try await writeWithoutSync { try $0.forgetOld(kind, at: now) }
     }
   }

@@ -37,6 +37,7 @@ enum PostgreSQLSchema {
     .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
     .keptCounts, .usersInOrder, .rareEntries,
+    .oldCounters,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.
