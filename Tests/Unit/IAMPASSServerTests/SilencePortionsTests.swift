@@ -72,6 +72,55 @@ import Testing
     #expect(try await fixture.status(of: sessions[1]).status == .walkaway)
   }
 
+  /// Silence while the service was away does not count. Writers do not wait until it is taken off every phone's.
+  @Test(arguments: StorageEngine.allCases)
+  func manyAreCreditedInPortionsAndEachOnce(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let storage = room.storage
+    try await storage.changeSettings(of: room.application.id) { $0.silenceLeaves = true }
+    let first = try await storage.leaveForSilence(since: nil, at: room.now, limit: 1).check
+    let begin = room.now
+    var phones: [String] = []
+    for number in 0..<12 { phones.append(try await room.phone(of: "user \(number)").id) }
+    func hear(_ phone: String) async throws {
+      _ = try await storage.markSeen(try #require(await storage.phone(phone)), wasSilent: false, at: room.now)
+    }
+    for phone in phones { try await hear(phone) }
+    phones.sort()
+    room.clock.advance(seconds: 200)
+    let back = room.now
+    var portion = try await storage.leaveForSilence(since: first, at: back, limit: 1)
+    #expect(portion.moved.isEmpty && !portion.isLast)
+    #expect(portion.check.uncredited.map(\.lastPhone) == [phones[9]])
+    // The look is interrupted. A phone is heard meanwhile.
+    room.clock.advance(seconds: 10)
+    try await hear(phones[10])
+    portion = try await storage.leaveForSilence(since: portion.check, at: room.now, limit: 1)
+    #expect(portion.moved.isEmpty && !portion.isLast)
+    #expect(portion.check.uncredited.isEmpty)
+    #expect(portion.check.time == back)
+    portion = try await storage.leaveForSilence(since: portion.check, at: room.now, limit: 1)
+    #expect(portion.moved.isEmpty && portion.isLast)
+    #expect(portion.check.time == room.now)
+    // The usual pause between two looks counts.
+    let credited = back.advanced(seconds: -HousekeepingPace.interval)
+    #expect(begin < credited)
+    for (place, phone) in phones.enumerated() {
+      #expect(try await heardAt(phone, in: room) == (place == 10 ? room.now : credited).milliseconds)
+    }
+  }
+
+  private func heardAt(_ phone: String, in room: StorageFixture) async throws -> Int64? {
+    if let storage = room.storage as? PostgreSQLStorage {
+      return try await storage.read { try Self.heardAt(phone, in: $0) }
+    }
+    return try await #require(room.storage as? SQLiteStorage).read { try Self.heardAt(phone, in: $0) }
+  }
+
+  private static func heardAt(_ phone: String, in db: some StorageTransaction) throws -> Int64? {
+    try db.first("SELECT heard_at FROM phone WHERE id = $1", phone)?.get("heard_at")
+  }
+
   /// Users' sessions whose phones were silent for too long, the longest silent first. No look has found them yet.
   private func silent(_ users: [String]) async throws -> (fixture: Fixture, sessions: [StartedSession]) {
     let fixture = try await Fixture()

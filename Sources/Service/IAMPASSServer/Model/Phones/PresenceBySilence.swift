@@ -15,11 +15,30 @@ enum PresenceBySilence {
   static let longestGap: Int64 = 60
   /// The most phones that leave in one transaction. Sign-ins wait meanwhile.
   static let portion = 100
+  /// How many more phones a transaction may credit than may leave in it: only a time is stored of each.
+  static let creditedPerLeaving = 10
 
   /// One look for silent phones: its time, and the applications whose phones it looked at.
   struct Check: Sendable {
     let time: UnixTime
     let applications: Set<String>
+    /// What the look has not credited yet, in this order. No phone leaves before this is empty.
+    var uncredited: [Credit] = []
+
+    /// How far to move forward the times of the last requests of an application's phones.
+    struct Credit: Sendable {
+      let application: String
+      let milliseconds: Int64
+      /// Phones up to this id were credited already.
+      var lastPhone = ""
+    }
+
+    /// All that this look has to credit.
+    func credits(since last: Check?) -> [Credit] {
+      applications.sorted().compactMap { application in
+        credit(to: application, since: last).map { Credit(application: application, milliseconds: $0) }
+      }
+    }
 
     /// The applications whose silence begins to count now, because they were not in the last look.
     private func newcomers(since last: Check?) -> Set<String> {

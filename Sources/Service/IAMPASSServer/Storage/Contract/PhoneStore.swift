@@ -86,8 +86,8 @@ protocol PhoneStore: Sendable {
   /// ``PresenceBySilence``.
   ///
   /// - Parameters:
-  ///   - last: the last look of this process.
-  ///   - limit: the most phones that are read.
+  ///   - last: the last look of this process. If it has not credited all phones yet, the next ones are credited.
+  ///   - limit: the most phones that leave.
   func leaveForSilence(
     since last: PresenceBySilence.Check?, at now: UnixTime, limit: Int
   ) async throws -> SilencePortion

@@ -135,8 +135,20 @@ extension StorageEngine {
     since last: PresenceBySilence.Check?, at now: UnixTime, limit: Int
   ) async throws -> SilencePortion {
     try await write { db in
-      let check = PresenceBySilence.Check(time: now, applications: try PresenceBySilence.applications(in: db))
-      try PresenceBySilence.beginToListen(check, since: last, in: db)
+      // A look that was interrupted comes to its end first, as of its own time. What was credited is not credited again.
+      let unfinished = last.flatMap { $0.uncredited.isEmpty ? nil : $0 }
+      var check: PresenceBySilence.Check
+      if let unfinished {
+        check = unfinished
+      } else {
+        check = PresenceBySilence.Check(time: now, applications: try PresenceBySilence.applications(in: db))
+        check.uncredited = check.credits(since: last)
+      }
+      try PresenceBySilence.beginToListen(&check, limit: PresenceBySilence.creditedPerLeaving * limit, in: db)
+      // The next portion looks as of now.
+      guard unfinished == nil, check.uncredited.isEmpty else {
+        return SilencePortion(check: check, moved: [], isLast: false)
+      }
       let (moved, isLast) = try PresenceBySilence.leave(at: now, limit: limit, in: db)
       return SilencePortion(check: check, moved: moved, isLast: isLast)
     }

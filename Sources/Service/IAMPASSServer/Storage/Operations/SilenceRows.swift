@@ -7,15 +7,31 @@ extension PresenceBySilence {
     return Set(try rows.map { try $0.get("id") })
   }
 
-  /// Makes silence since the last look count only as far as the service was running.
-  static func beginToListen(_ check: Check, since last: Check?, in db: some StorageTransaction) throws {
-    for application in check.applications {
-      guard let credit = check.credit(to: application, since: last) else { continue }
-      try db.execute(
+  /// Makes silence since the last look count only as far as the service was running, for the next phones by their ids.
+  ///
+  /// - Parameter limit: the most phones that are credited.
+  static func beginToListen(_ check: inout Check, limit: Int, in db: some StorageTransaction) throws {
+    var left = limit
+    while left > 0, let credit = check.uncredited.first {
+      let phones: [String] = try db.all(
         """
-        UPDATE phone SET heard_at = least($1, heard_at + $2) WHERE heard_at IS NOT NULL AND cut_off_at IS NULL
-          AND user_id IN (SELECT id FROM app_user WHERE application = $3)
-        """, check.time.milliseconds, credit, application)
+        SELECT phone.id FROM phone JOIN app_user ON app_user.id = phone.user_id
+        WHERE phone.id > $1 AND phone.heard_at IS NOT NULL AND phone.cut_off_at IS NULL AND app_user.application = $2
+        ORDER BY phone.id LIMIT $3
+        """, credit.lastPhone, credit.application, left
+      ).map { try $0.get("id") }
+      if let last = phones.last {
+        // A phone that was heard after this look keeps its time.
+        try db.execute(
+          """
+          UPDATE phone SET heard_at = greatest(heard_at, least($1, heard_at + $2))
+          WHERE id > $3 AND id <= $4 AND heard_at IS NOT NULL AND cut_off_at IS NULL
+            AND user_id IN (SELECT id FROM app_user WHERE application = $5)
+          """, check.time.milliseconds, credit.milliseconds, credit.lastPhone, last, credit.application)
+        check.uncredited[0].lastPhone = last
+      }
+      if phones.count < left { check.uncredited.removeFirst() }
+      left -= phones.count
     }
   }
 
