@@ -45,6 +45,7 @@ import Testing
     "kept counts": "60e9eead1859b4ef",
     "users in their order": "783e62aa01bc700c",
     "rare entries": "027fb8813bef52a1",
+    "counted once": "af388e45ced5f630",
     "indices of old counters": "02799332ae09ee1d",
     "computers by name": "9a6e9b2d4b9ae759",
     "sealed clients": "46e875e02263997c",

@@ -36,8 +36,7 @@ enum PostgreSQLSchema {
     .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
     .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
-    .keptCounts, .usersInOrder, .rareEntries,
-    .oldCounters,
+    .keptCounts, .usersInOrder, .rareEntries, .oldCounters, .countedOnce,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.
