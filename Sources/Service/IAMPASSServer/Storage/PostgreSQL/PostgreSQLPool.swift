@@ -142,7 +142,8 @@ final class PostgreSQLPool: Sendable {
   /// Makes a new connection. Settings of the database's administrator must not weaken the promises made here.
   func connected() throws -> PostgreSQLConnection {
     let connection = try PostgreSQLConnection(to: address, last: lastHost)
-    try connection.run([
+    // They store nothing. If the connection ends here, the operation that needs it is repeated.
+    _ = try connection.ask([
       PostgreSQLCall("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED"),
       // A commit must be on the disk when it is answered. Stronger settings stay.
       PostgreSQLCall(
