@@ -21,6 +21,15 @@ struct ServiceChannel: ServerChildChannel {
   /// times of day from its start.
   private static let mostResets = 600
 
+  /// The bytes of the buffer for encrypted replies that each connection keeps. It begins with 16 KiB, and replies grow it.
+  private static let keptForReplies = 2_048
+
+  private static var tlsHandling: NIOSSLHandler.Configuration {
+    var configuration = NIOSSLHandler.Configuration()
+    configuration.maximumPreservedOutboundBufferCapacity = keptForReplies
+    return configuration
+  }
+
   enum Negotiated: Sendable {
     case http1(HTTP1Channel.Value)
     /// HTTP/2, whose streams answer by themselves.
@@ -61,7 +70,8 @@ struct ServiceChannel: ServerChildChannel {
           channel.close().flatMap { channel.eventLoop.makeFailedFuture(NIOHTTP2Errors.invalidALPNToken()) }
         }
       }
-      try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls))
+      try channel.pipeline.syncOperations.addHandler(
+        NIOSSLServerHandler(context: tls, configuration: Self.tlsHandling))
       try channel.pipeline.syncOperations.addHandler(negotiation)
       return Value(negotiated: negotiation.protocolNegotiationResult, channel: channel)
     }
