@@ -103,7 +103,7 @@ extension HeldReply {
 /// ends, which is long for a task that waits.
 func apart<Value: Sendable>(_ work: @escaping @Sendable () async -> Value) async -> Value {
   await withTaskGroup(of: Value.self) { group in
-    group.addTask(operation: work)
+    group.addTask { await work() }
     // A group with one task has a result.
     return await group.next()!
   }

@@ -3,7 +3,7 @@ import IAMPASSProtocol
 import Logging
 
 /// The parts that all routes share: the storage, the requests that wait for changes, and the log.
-struct ServiceCore: Sendable {
+final class ServiceCore: Sendable {
   let storage: any ServiceStorage
   let board = ChangeBoard()
   let reports = HostReports()

@@ -1,7 +1,7 @@
 import IAMPASSProtocol
 
 /// Finds the route of a request, checks the signature, and calls the group of replies for the route.
-struct Router: Sendable {
+final class Router: Sendable {
   let core: ServiceCore
   /// The service's address for clients; nil: each request's own authority counts.
   let publicURL: ServerURL?
