@@ -21,7 +21,7 @@ enum Confinement {
   private static let openFiles: UInt = 256
 
   /// Whether this process's starter had lower limits than this process sets itself. It may then lack memory or
-  /// descriptors at any time. RLIMIT_DATA, which is not set here, counts memory too.
+  /// descriptors at any time.
   static var hasLowLimits: Bool {
     let own: [(resource: Int32, value: UInt)] = [
       (Int32(RLIMIT_AS.rawValue), memory), (Int32(RLIMIT_DATA.rawValue), memory),
@@ -109,6 +109,8 @@ enum Confinement {
     guard iampass_prctl(PR_SET_DUMPABLE, 0) == 0, iampass_prctl(PR_SET_NO_NEW_PRIVS, 1) == 0,
       iampass_limit(Int32(RLIMIT_CORE.rawValue), 0) == 0, iampass_limit(Int32(RLIMIT_FSIZE.rawValue), 0) == 0,
       iampass_limit(Int32(RLIMIT_AS.rawValue), memory) == 0,
+      // The starter's soft limit would count: it may be lower than the hard one.
+      iampass_limit(Int32(RLIMIT_DATA.rawValue), memory) == 0,
       iampass_limit(Int32(RLIMIT_NOFILE.rawValue), openFiles) == 0
     else { throw .notConfined }
     return lacks

@@ -316,7 +316,8 @@ def main():
         # As in a setuid program that this user began.
         os.setresuid(scene["real_uid"], 0, 0)
     for name, value in scene.get("limits", {}).items():
-        resource.setrlimit(getattr(resource, "RLIMIT_" + name), (value, value))
+        soft, hard = value if isinstance(value, list) else (value, value)
+        resource.setrlimit(getattr(resource, "RLIMIT_" + name), (soft, hard))
     played = Scene(scene, log)
     result = played.play()
     result["log"] = played.lines + (read_log(log) if log else [])

@@ -205,6 +205,8 @@ class LowLimits(Case):
             with self.subTest(limits=limits):
                 self.play(
                     AUTHINFO_UNAVAIL, told="the network worker of this computer does not work", limits=limits, files=files)
+        # The worker's own limit takes the place of a soft one.
+        self.play(SUCCESS, limits={"DATA": [64 << 20, 1 << 40]}, files=files)
 
 
 class RetryAfter(Case):
