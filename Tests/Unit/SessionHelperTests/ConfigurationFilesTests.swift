@@ -21,34 +21,34 @@ import Testing
   /// A folder that others may write to, or too many open files: the files do not change as that is mended.
   @Test func whatCouldNotBeUsedIsReadAgain() throws {
     var files = files()
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
     files.wereUsed()
     try write("server = https://example.org\n")
-    #expect(files.haveChanged())
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
+    #expect(files.haveChanged() == true)
     files.wereUsed()
-    #expect(!files.haveChanged())
+    #expect(files.haveChanged() == false)
   }
 
   @Test func aFileThatWasReplacedAsItWasReadIsReadAgain() throws {
     var files = files()
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
     try write("server = https://example.org\n")
     files.wereUsed()
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
   }
 
   @Test func theAuthoritiesFileCounts() throws {
     let path = folder.path + "/ca.pem"
     var files = files()
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
     files.note(authorities: path)
     files.wereUsed()
-    #expect(!files.haveChanged())
+    #expect(files.haveChanged() == false)
     try write("a certificate\n", to: "ca.pem")
-    #expect(files.haveChanged())
+    #expect(files.haveChanged() == true)
     files.note(authorities: path)
     files.wereUsed()
-    #expect(!files.haveChanged())
+    #expect(files.haveChanged() == false)
   }
 }

@@ -110,12 +110,14 @@ import WorkerLink
   @Test func doesNotLogOutForALockerThatFailsAfterThePhoneIsBack() throws {
     let office = try HelperFixture { $0.onWalkaway = .lock }
     let id = try office.signIn(type: "wayland")
+    office.says("active", of: id, held: true)
+    office.service.latency = 1_000
     office.pass()
     office.logind.locksScreens = false
-    office.says("walkaway", of: id)
-    office.pass(milliseconds: 5_200)
+    office.says("walkaway", of: id, held: true)
+    office.pass(milliseconds: 3_000)
     #expect(office.logind.locked == ["1"])
-    office.says("active", of: id)
+    office.says("active", of: id, held: true)
     office.pass(milliseconds: 20_000)
     #expect(office.logind.terminated == [])
   }

@@ -157,6 +157,23 @@ import Testing
     #expect(office.logind.terminated == ["1"])
   }
 
+  @Test func anEndThatTakesTheNotesPlaceStopsTheManagerOfASessionThatHasGone() throws {
+    let office = try HelperFixture()
+    let record = try office.ledger.read(office.signIn())
+    let leaving = LeavingSession(record, try #require(record.binding))
+    try LeavingSessions(run: office.run).write(leaving)
+    let gone = LogoutFacts(
+      sight: .gone, isOurs: false, isOursOrLeft: false, isRest: false, isLed: false, isLeaderUnclear: false)
+    var resumed = SessionLogout(resuming: leaving, onLinger: .stop, now: 0)
+    #expect(resumed.took(.facts(gone), at: 0) == nil)
+    var following = SessionLogout(
+      leaving, rest: nil, .walkaway, line: "", onLinger: .stop, follows: true, now: 0)
+    #expect(following.took(.facts(gone), at: 0) == nil)
+    for logout in [resumed, following] {
+      if case .stopManager? = logout.next(at: 0) {} else { Issue.record("the manager stays") }
+    }
+  }
+
   @Test func aDamagedNoteOfALogoutIsNamedAndLeft() throws {
     let office = try HelperFixture()
     let id = "0123456789abcdef0123456789abcdef"

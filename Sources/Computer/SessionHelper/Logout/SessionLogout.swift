@@ -57,6 +57,8 @@ struct SessionLogout {
   /// The line for the user; empty if another helper began the logout.
   let line: String
   private let onLinger: Configuration.LingerAction
+  /// Whether it takes the place of a logout that another helper began: that one may have ended the session already.
+  private let follows: Bool
   private var phase: Phase
   private var attempts = 0
   /// The PAM service that opened the session, by logind. The record may have another name, or may be missing: a password
@@ -71,8 +73,9 @@ struct SessionLogout {
 
   init(
     _ session: LeavingSession, rest: ProcessIdentity?, _ cause: Cause, line: String,
-    onLinger: Configuration.LingerAction, now: Int64
+    onLinger: Configuration.LingerAction, follows: Bool = false, now: Int64
   ) {
+    self.follows = follows
     self.session = session
     self.rest = rest
     self.cause = cause
@@ -86,6 +89,7 @@ struct SessionLogout {
   init(resuming session: LeavingSession, onLinger: Configuration.LingerAction, now: Int64) {
     self.session = session
     cause = nil
+    follows = false
     rest = nil
     line = ""
     self.onLinger = onLinger
@@ -239,6 +243,7 @@ struct SessionLogout {
   private mutating func terminate(_ facts: LogoutFacts, _ now: Int64) -> LogoutRemark? {
     if wasAsked { return terminateAfterAsking(facts, now) }
     switch facts.sight {
+    case .gone where follows: stopManager()
     case .gone: phase = .forgetting
     case .unclear(let error): return killOrRetry(error, mayBeLed: facts.isLed, now)
     case .there where facts.isOurs: phase = isAskedFirst ? .asking : .ordering

@@ -39,13 +39,16 @@ final class SessionLogouts {
   func begin(
     _ session: LeavingSession, rest: ProcessIdentity? = nil, _ cause: Cause, _ setup: SupervisorSetup, _ now: Int64
   ) {
+    var follows = false
     if let index = logouts.firstIndex(where: { $0.session.id == session.id }) {
       // The note of a helper before this one decides nothing about a session that still runs, and this does.
       guard logouts[index].isResuming else { return }
       logouts.remove(at: index)
+      follows = true
     }
     var logout = SessionLogout(
-      session, rest: rest, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger, now: now)
+      session, rest: rest, cause, line: "Signed out: \(cause.words(setup.policy)).", onLinger: setup.onLinger,
+      follows: follows, now: now)
     // Each user is told at once. What follows takes its turn: many sessions may end together.
     while logout.isToTell, step(&logout, now) {}
     logouts.append(logout)

@@ -156,7 +156,8 @@ public final class HelperLoop {
 
   /// Reads the configuration if it has changed. The former one stays in force while the new one is not valid.
   private func configure(_ now: Int64) {
-    guard files.haveChanged() || supervisor == nil else { return }
+    // A complaint that stands is looked at again: a folder that was moved away and back changes no file.
+    guard files.haveChanged() || supervisor == nil || !complaint.isEmpty else { return }
     do throws(Misconfiguration) {
       let setup = try HostSetup(path: path)
       files.note(authorities: setup.configuration.caFile)
