@@ -131,9 +131,9 @@ class Schedule:
                 self.leave_out(job, "no time left")
             elif any(one.state != "done" for one in needed) or (quiet and not job.gives_way):
                 continue
-            elif job.alone and running:
-                # The others wait as well. It would never be alone otherwise.
-                quiet = True
+            elif job.alone and (running or self.others_wait(job)):
+                # It comes last. If the others waited for it, the processors would be idle until it can begin.
+                continue
             elif full := [lane for lane in job.lanes if free[lane] < min(job.weight, self.lanes[lane])]:
                 # It is the first to have what gets free: lighter ones would take one place after the other, and it would
                 # begin last. It keeps nothing in a lane where it fits: those places would be idle until the others are free.
@@ -144,6 +144,9 @@ class Schedule:
                 running += [] if job.gives_way else [job]
                 quiet = quiet or job.alone
                 self.start(job)
+
+    def others_wait(self, job):
+        return any(one.state == "waiting" and not one.gives_way and not one.alone and job.name not in one.needs for one in self.jobs)
 
     @staticmethod
     def leave_out(job, why):

@@ -36,11 +36,11 @@ def say(text):
 
 
 def lanes():
-    """How many jobs of each lane at once. Suites mostly wait, so that more than three for each processor keep it at work; what
+    """How many jobs of each lane at once. Suites mostly wait, so that more than two for each processor keep it at work; what
     keeps it at work by itself takes two places. Hosts wait too, for what boots, locks or expires: with one for each processor
     they ended long after everything else, beside idle processors."""
     processors = len(os.sched_getaffinity(0))
-    return {"build": 2, "suite": 3 * processors + 1, "host": processors + 1, "machine": 1, "light": 4, "again": 1}
+    return {"build": 2, "suite": 2 * processors + 1, "host": processors + 1, "machine": 1, "light": 4, "again": 1}
 
 
 def choose(words, jobs):

@@ -63,13 +63,13 @@ def is_due(job, changed):
 def what_changed(base, passed_parts, changed_since, differing_from):
     """`for_landing`'s function. `base`: the last commit that passed a whole run; `passed_parts`: at which commit each part did.
 
-    A part that has not passed here is due: the run before may have gone without it, and its code may be new since. Not in
-    the first run here, since everything would be due, nor in one of the very code that has passed."""
+    A part that has never passed here, or at a commit that git does not know, is compared with `base`. In the first run here
+    nothing is known, and no part is due: `--all` has them."""
 
     def changed(name):
         if name in passed_parts and (own := differing_from(passed_parts[name])) is not None:
             return own
-        return None if changed_since(base) else []
+        return changed_since(base) or []
 
     return changed
 

@@ -37,10 +37,10 @@ class Order(unittest.TestCase):
     def test_the_unit_tests_wait_for_no_second_place(self):
         self.assertEqual({job.weight for job in jobs() if job.name.startswith("unit-tests/")}, {1})
 
-    def test_a_machine_of_two_processors_has_seven_suites_and_three_hosts(self):
+    def test_a_machine_of_two_processors_has_five_suites_and_three_hosts(self):
         with mock.patch("os.sched_getaffinity", return_value={0, 1}):
             lanes = main.lanes()
-        self.assertEqual((lanes["suite"], lanes["host"]), (7, 3))
+        self.assertEqual((lanes["suite"], lanes["host"]), (5, 3))
 
 
 class UnitTests(unittest.TestCase):

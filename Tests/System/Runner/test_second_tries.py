@@ -231,6 +231,10 @@ class Lanes(RunnerCase):
         self.assertTrue(self.overlap(build, alone))
         self.assertEqual([one.name for one in others if self.overlap(one, alone)], [])
 
+    def test_a_job_that_is_alone_comes_last(self):
+        alone, *others = self.run_jobs(self.sleeper("alone", alone=True), *[self.sleeper(name) for name in "abc"])
+        self.assertGreaterEqual(alone.began, max(one.ended for one in others))
+
     def test_a_heavy_job_takes_two_places(self):
         heavy, *others = self.run_jobs(self.sleeper("heavy", weight=2), self.sleeper("a"), self.sleeper("b"))
         self.assertEqual([one.name for one in others if self.overlap(one, heavy)], [])

@@ -52,10 +52,12 @@ class Sizes(unittest.TestCase):
         self.assertLessEqual({"sanitizers", "sanitizers-build"}, found, "what it needs comes along")
         self.assertNotIn("machine/test_presence", found)
 
-    def test_the_first_run_here_has_no_part_and_the_next_one_has_all(self):
+    def test_the_first_run_here_has_no_part(self):
         self.assertEqual(due(None, {}, {}), set())
-        # The first one passed at `a` without them, whatever of their code was new there.
-        self.assertEqual(due("a", {}, {"a": ["README.md"]}), RARE)
+
+    def test_a_part_that_has_never_passed_here_is_due_if_its_code_differs_from_the_last_run(self):
+        self.assertEqual(due("a", {}, {"a": ["README.md"]}), set())
+        self.assertEqual(due("a", {}, {"a": ["pam/iampass.c"]}), {"sanitizers", "sanitizers-build"})
 
     def test_a_repetition_of_what_has_passed_has_no_part_more(self):
         self.assertEqual(due("a", {}, {"a": []}), set())
@@ -68,9 +70,10 @@ class Sizes(unittest.TestCase):
         changes["b"] = ["README.md"]
         self.assertEqual(due("c", parts, changes), set())
 
-    def test_a_part_whose_commit_git_does_not_know_is_due(self):
-        parts = dict.fromkeys(RARE, "a") | {"machine/test_tpm": "gone"}
-        self.assertEqual(due("a", parts, {"a": ["README.md"]}), {"machine/test_tpm"})
+    def test_a_part_whose_commit_git_does_not_know_is_compared_with_the_last_run(self):
+        parts = dict.fromkeys(RARE, "b") | {"sanitizers": "gone", "sanitizers-build": "gone"}
+        changes = {"a": ["pam/iampass.c"], "b": ["README.md"]}
+        self.assertEqual(due("a", parts, changes), {"sanitizers", "sanitizers-build"})
 
     def test_every_pattern_is_that_of_a_job(self):
         jobs = Plan(pathlib.Path("/nowhere"), None).everything()
