@@ -1,5 +1,6 @@
 import Foundation
 import IAMPASSProtocol
+import LocalPostgreSQL
 import Logging
 import Synchronization
 import Testing
@@ -33,7 +34,8 @@ import Testing
     let id = fixture.application.id
     try await holdingWrites(of: storage) {
       await #expect(throws: StorageBusy.self) { _ = try await storage.addUsers(["alice"], to: id) }
-      #expect(try await storage.user("alice", of: id) == nil)
+      let found = try await storage.user("alice", of: id)
+      #expect(found == nil)
     }
     #expect(storage.load[.write].refused.count == 1)
     #expect(try await storage.user("alice", of: id) == nil)
@@ -78,7 +80,7 @@ import Testing
     #expect(storage.load[.write].refused.count == 1)
   }
 
-  @Test func aHealthCheckFailsWithTheFileAndItsConnectionClosesFirst() async throws {
+  @Test func aHealthCheckFailsWithTheFileAndAfterItsEnd() async throws {
     let folder = TestFolder.path + "/iampass-health-" + (try #require(Digest.randomIdentifier()))
     defer { try? FileManager.default.removeItem(atPath: folder) }
     try EmptyDatabase.put(in: folder)
@@ -87,8 +89,6 @@ import Testing
     try await storage.write { try $0.execute(sql: "DROP TABLE push_key") }
     await #expect(throws: (any Error).self) { try await storage.answer() }
     try storage.close()
-    // The last connection that writes empties the log, unless another one is open.
-    #expect(!FileManager.default.fileExists(atPath: folder + "/" + SQLiteStorage.fileName + "-wal"))
     await #expect(throws: (any Error).self) { try await storage.answer() }
   }
 

@@ -35,10 +35,11 @@ final class SQLiteHealth: Sendable {
     return try await check.value
   }
 
-  /// Closes the connection. The last one that is closed must be one that writes: it empties the log.
+  /// Closes the connection. Checks fail from then on.
   func close() throws {
     let connection = state.withLock { state in
       state.isClosed = true
+      defer { state.connection = nil }
       return state.connection
     }
     try connection?.close()
@@ -47,7 +48,11 @@ final class SQLiteHealth: Sendable {
   private func ask() async throws -> SealMark {
     defer { current.withLock { $0 = nil } }
     let connection = try connection()
-    return try await connection.read { try SealMark.stored(in: $0) }
+    return try await connection.unsafeRead { db in
+      // It was closed meanwhile. SQLite itself would read through a null pointer.
+      guard db.sqliteConnection != nil else { throw DatabaseError(resultCode: .SQLITE_MISUSE) }
+      return try SealMark.stored(in: db)
+    }
   }
 
   private func connection() throws -> DatabaseQueue {
