@@ -118,4 +118,26 @@ import Testing
     for (number, other) in zip(1...7, others) { #expect(try await other.value == number * 2) }
     #expect(shelf.reads == [["0"], ["1", "2", "3"], ["4", "5", "6"], ["7"]])
   }
+
+  @Test(.timeLimit(.wholeRun)) func aTurnThatFailsTogetherFailsAllWhoWait() async throws {
+    let shelf = Shelf()
+    let turns = SharedTurns<Int, Int>(greatestCount: 1, failsTogether: true) { numbers in
+      _ = try await shelf.read(numbers.map(String.init))
+      return numbers
+    }
+    shelf.setBroken(true)
+    shelf.shut()
+    let first = Task { try await turns.value(of: 0) }
+    while shelf.reads.isEmpty { await Task.yield() }
+    var others: [Task<Int, any Error>] = []
+    for number in 1...3 {
+      others.append(Task { try await turns.value(of: number) })
+      while turns.waiting < number { await Task.yield() }
+    }
+    shelf.open()
+    for task in [first] + others { await #expect(throws: Shelf.Broken.self) { try await task.value } }
+    #expect(shelf.reads == [["0"]])
+    shelf.setBroken(false)
+    #expect(try await turns.value(of: 4) == 4)
+  }
 }

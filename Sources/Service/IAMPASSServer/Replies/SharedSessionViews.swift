@@ -10,7 +10,7 @@ final class SharedSessionViews: Sendable {
   private let turns: SharedTurns<String, Result<SessionView, any Error>?>
 
   init(_ storage: any SessionStore) {
-    turns = SharedTurns(greatestCount: Self.portion) { ids in
+    turns = SharedTurns(greatestCount: Self.portion, failsTogether: true) { ids in
       let found = try await storage.sessionViews(Array(Set(ids)))
       return ids.map { found[$0] }
     }

@@ -21,14 +21,18 @@ final class SharedTurns<Request: Sendable, Value: Sendable>: Sendable {
   }
 
   private let greatestCount: Int
+  private let failsTogether: Bool
   private let turn: Turn
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - greatestCount: one turn works for no more.
+  ///   - failsTogether: whether a turn that fails also fails those who wait behind it. Otherwise each portion of them waits
+  ///     as long for its own failure, one after the other.
   ///   - turn: takes bounded time.
-  init(greatestCount: Int = .max, _ turn: @escaping Turn) {
+  init(greatestCount: Int = .max, failsTogether: Bool = false, _ turn: @escaping Turn) {
     self.greatestCount = greatestCount
+    self.failsTogether = failsTogether
     self.turn = turn
   }
 
@@ -55,8 +59,15 @@ final class SharedTurns<Request: Sendable, Value: Sendable>: Sendable {
         precondition(values.count == waiters.count, "a turn gives each waiter a value")
         for (waiter, value) in zip(waiters, values) { waiter.continuation.resume(returning: value) }
       } catch {
-        for waiter in waiters { waiter.continuation.resume(throwing: error) }
+        for waiter in waiters + (failsTogether ? takeAll() : []) { waiter.continuation.resume(throwing: error) }
       }
+    }
+  }
+
+  private func takeAll() -> [Waiter] {
+    state.withLock { state in
+      defer { state.waiters = [] }
+      return state.waiters
     }
   }
 

@@ -15,8 +15,8 @@ extension PresenceBySilence {
     while left > 0, let credit = check.uncredited.first {
       let phones: [String] = try db.all(
         """
-        SELECT phone.id FROM phone JOIN app_user ON app_user.id = phone.user_id
-        WHERE phone.id > $1 AND phone.heard_at IS NOT NULL AND phone.cut_off_at IS NULL AND app_user.application = $2
+        SELECT phone.id FROM phone CROSS JOIN app_user
+        WHERE app_user.id = phone.user_id AND phone.id > $1 AND phone.heard_at IS NOT NULL AND phone.cut_off_at IS NULL AND app_user.application = $2
         ORDER BY phone.id LIMIT $3
         """, credit.lastPhone, credit.application, left
       ).map { try $0.get("id") }
@@ -26,7 +26,7 @@ extension PresenceBySilence {
           """
           UPDATE phone SET heard_at = greatest(heard_at, least($1, heard_at + $2))
           WHERE id > $3 AND id <= $4 AND heard_at IS NOT NULL AND cut_off_at IS NULL
-            AND user_id IN (SELECT id FROM app_user WHERE application = $5)
+            AND EXISTS (SELECT 1 FROM app_user WHERE id = phone.user_id AND application = $5)
           """, check.time.milliseconds, credit.milliseconds, credit.lastPhone, last, credit.application)
         check.uncredited[0].lastPhone = last
       }

@@ -1,5 +1,5 @@
 extension PostgreSQLMigration {
-  /// What is counted in one row is counted once a transaction or a statement. Each row version stays until the transaction
+  /// The mark, the greatest user and the lists are counted once a transaction or a statement. Each row version stays until the transaction
   /// is over, and whoever reads the row meanwhile passes all of them.
   ///
   /// Messages of changes are as before: one for each. Servers of a version before have their changes counted so, too.
