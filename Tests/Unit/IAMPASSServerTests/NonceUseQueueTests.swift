@@ -104,10 +104,13 @@ private struct Spender {
     let (keeping, isKept) = AsyncStream.makeStream(of: Void.self)
     async let busy: Void = keepBusy(until: nonceUses.count) { isKept.finish() }
     for await _ in keeping {}
-    let results = await withTaskGroup(of: (Int, Result<NonceUse.Outcome, any Error>).self) { group in
+    let results = await withTaskGroup(
+      of: (Int, Result<NonceUse.Outcome, any Error>).self, returning: [Result<NonceUse.Outcome, any Error>].self
+    ) { group in
       for (number, nonceUse) in nonceUses.enumerated() {
-        group.addTask {
-          let hasLeft: (@Sendable () -> Bool)? = gone.contains(number) ? { true } : nil
+        var hasLeft: (@Sendable () -> Bool)?
+        if gone.contains(number) { hasLeft = { true } }
+        group.addTask { [hasLeft] in
           do {
             let outcome = try await ClientDeparture.$hasLeft.withValue(hasLeft) { try await useNonce(nonceUse) }
             return (number, .success(outcome))

@@ -16,6 +16,7 @@ import Testing
         "recent_match_code", "audit_noted_at", "asked_session", "locum_session", "helped_session",
         "audit_credential_id", "held_back_session", "overdue_session", "live_session_of_application",
         "live_session_by_approval", "session_of_credential", "signing_entry", "signing_entry_time", "locum_allowed",
+        "refused_entry",
       ])
     // Two have nothing else.
     #expect(found.count(where: { $0.rest == nil }) == 2)
@@ -138,13 +139,15 @@ import Testing
     return connection
   }
 
-  /// The process of the server's side that builds the index, once it has a lock that writers do not wait for.
+  /// The process of the server's side that builds the index, once it has a lock that writers do not wait for. Databases that
+  /// were copied have tables of the same numbers.
   private static func builder(in room: StorageFixture) async throws -> Int64 {
     let connection = try connection(to: room)
     let ask = PostgreSQLCall(
       """
       SELECT pid::int8 FROM pg_locks JOIN pg_stat_activity USING (pid)
-      WHERE relation = 'audit'::regclass AND mode = 'ShareUpdateExclusiveLock' AND granted
+      WHERE datname = current_database() AND relation = 'audit'::regclass
+        AND mode = 'ShareUpdateExclusiveLock' AND granted
         AND query LIKE 'CREATE INDEX CONCURRENTLY%' AND to_regclass('locum_allowed') IS NOT NULL
       """)
     while true {

@@ -27,6 +27,7 @@ import Testing
     "INSERT INTO application (": "SQLite looks at what names a new row only while a foreign key is broken",
     "DELETE FROM link WHERE used_at IS NULL": "once after a copy was put back, or a standby promoted",
     "DELETE FROM application": "once in an application's life, with all of its sessions",
+    "FROM host_mark CROSS JOIN host_credential": "by an index of copied computers alone, which are few",
     "SELECT * FROM joining ORDER BY asked_at": "a command that lists all of them",
     "JOIN application ON application.id = join_code.application ORDER BY": "the same command's codes",
     "FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET": "by its index, and as many as are usually kept at most",
