@@ -27,16 +27,11 @@ struct HeldReply: Sendable {
     self.watch = watch
     self.patience = patience
     // Looks run after the request's own task has ended. The client is still the actor of their changes.
-    let (actor, hasLeft) = (AuditActor.current, ClientDeparture.hasLeft)
-    guard actor != nil || hasLeft != nil else {
+    guard let actor = AuditActor.current else {
       self.poll = poll
       return
     }
-    self.poll = { isLast in
-      try await AuditActor.$current.withValue(actor) {
-        try await ClientDeparture.$hasLeft.withValue(hasLeft) { try await poll(isLast) }
-      }
-    }
+    self.poll = { isLast in try await AuditActor.$current.withValue(actor) { try await poll(isLast) } }
   }
 
   /// The same held reply, with `change` applied to the final reply.

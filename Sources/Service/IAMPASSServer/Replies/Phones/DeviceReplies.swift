@@ -37,9 +37,7 @@ struct DeviceReplies: Sendable {
   private func status(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.status]) { verified, _ in
       try await core.markSeen(verified.phone, call)
-      return try await ClientDeparture.$hasLeft.withValue(call.request.hasLeft) {
-        try await core.describe(verified, presence: verified.phone.presence, at: core.clock())
-      }
+      return try await core.describe(verified, presence: verified.phone.presence, at: core.clock())
     }
   }
 

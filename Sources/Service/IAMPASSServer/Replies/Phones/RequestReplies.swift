@@ -16,10 +16,7 @@ struct RequestReplies: Sendable {
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
       let arrival = Arrival()
       let poll: HeldReply.Poll = { isLast in
-        // That the phone has asked is noted by now.
-        try await ClientDeparture.$hasLeft.withValue(call.request.hasLeft) {
-          try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
-        }
+        try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
       }
       switch try await poll(false) {
       case .reply(let reply): return reply
@@ -52,8 +49,7 @@ struct RequestReplies: Sendable {
       let watch = core.board.watch(.user(verified.user))
       core.board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }
-      return ServiceReply(
-        streaming: DeviceEvents(replies: self, verified: verified, watch: watch, hasLeft: call.request.hasLeft))
+      return ServiceReply(streaming: DeviceEvents(replies: self, verified: verified, watch: watch))
     }
   }
 
