@@ -65,10 +65,13 @@ def choose(words, jobs):
     base = words.base or stamp.passed_commit()
     differing_from = functools.cache(lambda commit: sizes.differing_from(PROJECT, commit))
     changed = sizes.what_changed(base, stamp.passed_parts(), changed_since, differing_from)
-    kept = sizes.for_landing(jobs, (lambda part: changed_since(base)) if words.base else changed)
+    due = sizes.for_landing(jobs, (lambda part: changed_since(base)) if words.base else changed)
+    kept, words.due = sizes.without_heavy(due)
     rare = [job.name for job in kept if sizes.paths_of(job)]
     since = f"changed since {base}" if words.base else f"has not passed here as it is (a run has, at {base or 'no commit'})"
     say(f"for a landing, and what {since}: {', '.join(rare) or 'nothing more'}")
+    if words.due:
+        say(f"due, and left to --all: {', '.join(words.due)}")
     return kept, []
 
 
@@ -207,7 +210,7 @@ def run_plan(stages, left_out, elsewhere, logs, words, flakes, began):
         stamp.write("all" if words.all else "landing", passed, failed, by_suite, time.monotonic() - began,
                     sum(job.ended - job.began for job in jobs if "build" in job.lanes),
                     {job.name: job.ended - job.began for job in jobs if job.state == "done"}, parts,
-                    left_parts=words.base is not None and not words.all)  # fmt: skip
+                    left_parts=words.base is not None and not words.all, due=words.due)  # fmt: skip
     if failed:
         say(f"the logs are kept in {logs}")
     print(f"{passed} passed, {failed} failed{rest}", flush=True)
@@ -229,6 +232,8 @@ def read_words():
         parser.error("--repeat and --noise go with --only")
     #: Whatever was left out counts as a failure.
     words.strict = not words.quick and not words.only and words.changed is None
+    #: The names of parts whose code has changed, and that a landing leaves to --all.
+    words.due = ()
     return words
 
 

@@ -43,13 +43,26 @@ RARE = {
 }
 
 
+#: Parts that keep a processor for a quarter of an hour and more. A landing leaves them to `--all`, and says which are due.
+HEAVY = ("machine/*", "sanitizers*", "fuzzers*")
+
+
 def for_landing(jobs, changed):
     """The jobs of a landing's run. `changed(name)`: paths that differ from the last commit at which this job passed; None if
     nobody knows, and then the part is taken back."""
-    kept = closure(jobs, [job for job in jobs if not paths_of(job) or is_due(job, changed(job.name))])
-    needed = {name for job in kept for name in job.needs}
-    # What only makes something for others is made if one of them is there.
-    return [job for job in kept if job.name in needed or not job.name.startswith(("root-", "machine-13"))]
+    return without_makers(closure(jobs, [job for job in jobs if not paths_of(job) or is_due(job, changed(job.name))]))
+
+
+def without_heavy(jobs):
+    """The jobs but the heavy parts, and the names of these."""
+    left = [job.name for job in jobs if any(fnmatch.fnmatch(job.name, pattern) for pattern in HEAVY)]
+    return without_makers([job for job in jobs if job.name not in left]), left
+
+
+def without_makers(jobs):
+    """What only makes something for others is made if one of them is there."""
+    needed = {name for job in jobs for name in job.needs}
+    return [job for job in jobs if job.name in needed or not job.name.startswith(("root-", "machine-13"))]
 
 
 def paths_of(job):

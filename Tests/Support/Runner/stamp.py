@@ -15,12 +15,13 @@ FILE = pathlib.Path(os.environ.get("IAMPASS_CACHE", "/var/cache/iampass")) / "la
 FLAKED, GREATEST_COUNT = "flaked", 20
 
 
-def write(size, passed, failed, by_suite, seconds, building, took, parts=(), left_parts=False):
+def write(size, passed, failed, by_suite, seconds, building, took, parts=(), left_parts=False, due=()):
     """The stamp of a run that has ended. It replaces the former one at once, or not at all. A run that failed leaves the
     commit that passed before it: the next run must know what has changed since. So does one that was told by `--base` to
     leave out parts whose code has changed (`left_parts`). `took`: the seconds of each job. `parts`: the names of those that
     not every landing runs, and that passed here, whatever became of the others. No other part takes this commit for its own:
-    a run without them passes, too."""
+    a run without them passes, too. `due`: the names of those whose code has changed, and that were left out. What has no
+    commit of its own is compared with the former one from now on, so that it stays due."""
     before = passed_commit()
     said = {
         "commit": git(PROJECT, "rev-parse", "HEAD"), "clean": git(PROJECT, "status", "--porcelain") == "", "size": size,
@@ -31,7 +32,8 @@ def write(size, passed, failed, by_suite, seconds, building, took, parts=(), lef
         "took": {**last_times(), **{name: round(its) for name, its in took.items()}},
     }  # fmt: skip
     said["passed_commit"] = said["commit"] if said["clean"] and not failed and not left_parts else before
-    said["parts"] = passed_parts() | (dict.fromkeys(sorted(parts), said["commit"]) if said["clean"] else {})
+    former = dict.fromkeys(due, before) if before else {}
+    said["parts"] = former | passed_parts() | (dict.fromkeys(sorted(parts), said["commit"]) if said["clean"] else {})
     replace(said)
 
 

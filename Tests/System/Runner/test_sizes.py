@@ -47,6 +47,14 @@ class Sizes(unittest.TestCase):
             with self.subTest(path):
                 self.assertIn(part, names([path]))
 
+    def test_a_landing_leaves_what_is_heavy_to_all(self):
+        jobs = Plan(pathlib.Path("/nowhere"), None).everything()
+        due = sizes.for_landing(jobs, lambda part: ["Sources/Computer/PresenceLink/Probe.swift", "pam/iampass.c", "Tests/Model/a"])
+        kept, left = sizes.without_heavy(due)
+        self.assertLessEqual({"machine/test_presence", "sanitizers", "sanitizers-build"}, set(left))
+        self.assertIn("model", {job.name for job in kept})
+        self.assertNotIn("machine-13", {job.name for job in kept})
+
     def test_each_part_has_its_own_commit_at_which_it_passed(self):
         found = names(lambda part: ["pam/iampass.c"] if part == "sanitizers" else [])
         self.assertLessEqual({"sanitizers", "sanitizers-build"}, found, "what it needs comes along")

@@ -66,6 +66,13 @@ class Stamp(unittest.TestCase):
         self.run_ends(GREEN, failed=0, parts=["debian-12"], changes=" M Package.swift")
         self.assertEqual(stamp.passed_parts()["debian-12"], RED)
 
+    def test_a_part_that_was_due_and_left_out_stays_due(self):
+        self.run_ends(RED, failed=0)
+        self.run_ends(GREEN, failed=0, parts=["model"], due=["sanitizers"])
+        self.assertEqual((stamp.passed_commit(), stamp.passed_parts()), (GREEN, {"sanitizers": RED, "model": GREEN}))
+        self.run_ends("c" * 40, failed=0, due=["sanitizers"])
+        self.assertEqual(stamp.passed_parts()["sanitizers"], RED)
+
     def test_parts_that_ran_alone_leave_the_last_whole_runs_result(self):
         with self.at(RED):
             stamp.write_parts(["debian-12"])
