@@ -40,8 +40,8 @@ HOSTS = {
 TRACES = "test_zz_traces"
 #: On Debian 13 with screen lockers and polkit. What ends alice's sessions comes before her desktop is there.
 DESKTOP = "test_ssh_services test_sudo_likes test_sway test_lockers test_polkit test_polkit_strangers test_polkit_codes test_polkit_agent test_unlocking test_gnome_keyring"
-#: On Debian 13 with display managers, Plasma, Xfce and further lockers. Those sign alice in for good, so they come last.
-GREETERS = "test_greetd test_sddm test_lightdm_gtk test_xfce test_known_desktop test_sddm_plasma test_plasma test_plasma_agent test_more_lockers"
+#: On Debian 13 with display managers, Plasma and further lockers. Those sign alice in for good, so they come last.
+GREETERS = "test_greetd test_sddm test_lightdm_gtk test_known_desktop test_sddm_plasma test_plasma test_plasma_agent test_more_lockers"
 #: Each on a host of its own.
 GDM = {"host-gdm-43": ("test_gdm_43", "root-12-gdm"), "host-gdm-48": ("test_gdm_48", "root-13-gdm")}
 #: A reboot empties folders in which the traces are looked for.

@@ -6,7 +6,7 @@ import PAMStacks
 public enum LightLocker {
   public static let program = "light-locker"
   /// PAM_SERVICE of the greeter that it brings.
-  public static let greeter = "lightdm"
+  static let greeter = "lightdm"
 
   /// Whether it locks screens here.
   ///

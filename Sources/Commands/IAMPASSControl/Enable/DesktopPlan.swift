@@ -10,7 +10,7 @@ enum DesktopPlan {
     let found = DesktopServices.all.filter { files.has($0) }
     if found.isEmpty { Terminal.complain("warning: no greeter, screen locker or polkit was found") }
     for service in found { Terminal.say("\(service): \(act(service, keyring))") }
-    if LightLocker.isUsed(hasGreeter: files.has(LightLocker.greeter)) {
+    if LightLocker.isUsed(hasGreeter: files.has("lightdm")) {
       Terminal.say("\(LightLocker.program): brings lightdm's greeter, where an approval goes back to the session")
     }
     for service in DesktopServices.all where !found.contains(service) {
