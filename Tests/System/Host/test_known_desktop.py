@@ -51,7 +51,7 @@ class Known(DesktopCase):
     def test_light_locker_is_known_by_its_program(self):
         """It has no PAM file."""
         self.assertFalse(self.host.path("/etc/pam.d/light-locker").exists())
-        says = "light-locker brings lightdm's greeter, where an approval goes back to the session"
+        says = "light-locker brings lightdm's greeter, which asks the phone"
         self.assertRegex(self.host.run("iampassctl", "check", check=False), f"(?m)^ok +{says}$")
         self.assertIn(says.replace(" brings", ": brings"), self.host.run("iampassctl", "enable", "--desktop").splitlines())
 

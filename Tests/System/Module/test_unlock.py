@@ -189,56 +189,5 @@ class AfterAWalkaway(UnlockCase):
         self.assert_aside()
 
 
-class AtLightdm(UnlockCase):
-    """The greeter that light-locker brings: it asks by lightdm's service, and lightdm goes back to the session."""
-
-    #: pam_setcred(3): lightdm renews the credentials of the session that is there.
-    RENEWAL = "setcred:8"
-
-    def setUp(self):
-        super().setUp()
-        world.pam("lightdm", "timeout=20s")
-        self.logind_says(uid=UID, active=0)
-        with open(world.path("logind", "3"), "a") as session:
-            session.write("SERVICE=lightdm\n")
-        world.write("logind/c1", "LEADER=1\nUID=65534\nCLASS=greeter\nTYPE=x11\nSEAT=seat0\nREMOTE=0\nACTIVE=1\n"
-                                 "STATE=active\nDISPLAY=:21\nSERVICE=lightdm-greeter\n")
-        self.addCleanup(os.unlink, world.path("logind", "c1"))
-
-    def ask(self, answer="", tty=":21"):
-        """As lightdm's session-child does. It names no seat before it has signed the user in."""
-        return world.play("lightdm", calls=["authenticate", self.RENEWAL], own=False, answers=[answer], items={"tty": tty},
-                          sessions=world.path("logind"))
-
-    def assert_not_asked(self, **how):
-        result = self.ask(**how)
-        self.assertEqual((result["codes"][0], result["texts"]), (AUTHINFO_UNAVAIL, []))
-
-    def test_an_approval_goes_back_to_the_session(self):
-        self.phone("approve")
-        result = self.ask()
-        self.assertEqual(result["codes"], [SUCCESS, SUCCESS], result)
-        sessions = world.path("run", "sessions")
-        left = os.listdir(sessions) if os.path.isdir(sessions) else []
-        # What became of each stands beside it.
-        self.assertEqual([name for name in left if "." not in name], [])
-
-    def test_after_a_walkaway_the_first_unlock_asks_and_the_next_does_not(self):
-        self.unlock("walkaway")
-        self.phone("approve")
-        self.assert_not_asked()
-        note = self.note()
-        self.assertEqual(self.ask()["codes"], [SUCCESS, SUCCESS])
-        self.assertFalse(note.exists())
-        self.assert_not_asked()
-
-    def test_a_greeter_that_signs_in_is_not_a_lock_screen(self):
-        phone = self.phone("approve")
-        self.assert_not_asked(tty=":0")
-        os.unlink(world.path("logind", "3"))
-        self.assert_not_asked()
-        self.assertEqual(phone.count("sign-in request"), 0)
-
-
 if __name__ == "__main__":
     unittest.main()

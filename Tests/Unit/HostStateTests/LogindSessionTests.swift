@@ -45,11 +45,6 @@ import Testing
     #expect(LogindSession.all(in: folder.path + "/nowhere").isEmpty)
   }
 
-  @Test func knowsTheScreenOfX() {
-    #expect(parsed(written + "DISPLAY=:1\n")?.display == ":1")
-    #expect(parsed(written)?.display.isEmpty == true)
-  }
-
   @Test func knowsWhoHasSignedOut() {
     #expect(parsed(written.replacing("STATE=active", with: "STATE=closing"))?.isClosing == true)
   }

@@ -91,65 +91,6 @@ import Testing
     #expect(!asks(.approved, "gdm-password", by: .root(seat: nil), away: [locked()]))
   }
 
-  /// What logind has while lightdm's greeter is in front of the user's session.
-  private func atLightdm(
-    _ session: LogindSession? = nil, greeterClass: String = "greeter", greeterSeat: String = "seat0",
-    greeterIsActive: Bool = true, greeterIsRemote: Bool = false
-  ) -> [LogindSession] {
-    let greeter = LogindSession(
-      id: "c2", leader: 200, uid: 109, sessionClass: greeterClass, type: "x11", isRemote: greeterIsRemote,
-      seat: greeterSeat, scope: "session-c2.scope", isActive: greeterIsActive, service: "lightdm-greeter",
-      display: ":1")
-    return [greeter, session ?? behind()]
-  }
-
-  private func behind(
-    _ service: String = "lightdm", uid: UInt32 = 1_000, sessionClass: String = "user", isClosing: Bool = false
-  ) -> LogindSession {
-    LogindSession(
-      id: "3", leader: 100, uid: uid, sessionClass: sessionClass, type: "x11", isRemote: false, seat: "seat0",
-      scope: "session-3.scope", isClosing: isClosing, service: service, display: ":0")
-  }
-
-  private let greeter = UnlockRule.Caller.root(seat: nil, screen: ":1")
-
-  @Test func lightdmsGreeterOpensTheSessionBehindIt() {
-    #expect(asks(.approved, "lightdm", by: greeter, in: atLightdm()))
-    #expect(asks(.walkaway, "lightdm", by: greeter, in: atLightdm(), away: [locked()]))
-    #expect(asks(.approved, "lightdm", by: greeter, in: atLightdm(behind("lightdm-autologin"))))
-  }
-
-  @Test func withoutAWalkawayOrAPolicyLightdmIsNotALocker() {
-    #expect(!asks(.walkaway, "lightdm", by: greeter, in: atLightdm()))
-    #expect(!asks(.walkaway, "lightdm", by: greeter, in: atLightdm(), away: [locked("4")]))
-    #expect(!asks(.off, "lightdm", by: greeter, in: atLightdm(), away: [locked()]))
-  }
-
-  /// lightdm would open a new session.
-  @Test func lightdmsGreeterSignsInIfThereIsNoSessionToGoBackTo() {
-    for other in [
-      behind("gdm-password"), behind("sshd"), behind(uid: 1_001), behind(sessionClass: "manager"),
-      behind(isClosing: true),
-    ] { #expect(!asks(.approved, "lightdm", by: greeter, in: atLightdm(other), away: [locked()])) }
-  }
-
-  @Test func aScreenOfLightdmsThatNobodySitsAtOpensNothing() {
-    for sessions in [
-      atLightdm(greeterSeat: "seat1"), atLightdm(greeterIsActive: false), atLightdm(greeterIsRemote: true),
-      atLightdm(greeterClass: "user"), [behind()],
-    ] { #expect(!asks(.approved, "lightdm", by: greeter, in: sessions, away: [locked()])) }
-    for screen in [nil, "", ":2"] {
-      let other = UnlockRule.Caller.root(seat: "seat0", screen: screen)
-      #expect(!asks(.approved, "lightdm", by: other, in: atLightdm(), away: [locked()]))
-    }
-  }
-
-  /// A program of the user's may name lightdm, but is not its greeter.
-  @Test func aUsersProgramThatNamesLightdmIsAnUnknownLocker() {
-    #expect(!asks(.approved, "lightdm"))
-    #expect(!asks(.approved, "lightdm", in: atLightdm(), away: [locked()]))
-  }
-
   @Test(arguments: [
     "user@1001.service/app.slice/session-3.scope", "session-5.scope/session-3.scope",
     "session-5.scope/user@1000.service",

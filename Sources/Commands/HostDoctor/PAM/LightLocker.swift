@@ -1,8 +1,7 @@
 import HostState
 import PAMStacks
 
-/// light-locker, which Debian recommends for Xfce. It has no PAM service and asks nobody: it brings lightdm's greeter, and
-/// lightdm goes back to the session.
+/// light-locker, which Debian recommends for Xfce. It has no PAM service and asks nobody: it brings lightdm's greeter.
 public enum LightLocker {
   public static let program = "light-locker"
   /// PAM_SERVICE of the greeter that it brings.
@@ -18,17 +17,9 @@ public enum LightLocker {
   /// Who opens a screen that it locked.
   public static func finding(_ configuration: Configuration) -> Finding {
     let brings = "\(program) brings lightdm's greeter"
-    if configuration.services.contains(greeter) {
-      return Finding(.ok, .pam, "\(brings), where an approval goes back to the session")
-    }
-    return switch configuration.unlock {
-    case .approved: Finding(.ok, .pam, "\(brings), where an approval goes back to the session, by unlock = approved")
-    case .walkaway:
-      Finding(.ok, .pam, "\(brings), which asks the phone after a walkaway that locked, by unlock = walkaway")
-    case .off:
-      Finding(
-        .warning, .pam, "\(brings), which asks for the password only: \(greeter) is not in services",
-        hint: "add \(greeter) to services, or set unlock = approved")
-    }
+    if configuration.services.contains(greeter) { return Finding(.ok, .pam, "\(brings), which asks the phone") }
+    return Finding(
+      .warning, .pam, "\(brings), which asks for the password only: \(greeter) is not in services",
+      hint: "add \(greeter) to services")
   }
 }

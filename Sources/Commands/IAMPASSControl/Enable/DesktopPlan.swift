@@ -11,7 +11,7 @@ enum DesktopPlan {
     if found.isEmpty { Terminal.complain("warning: no greeter, screen locker or polkit was found") }
     for service in found { Terminal.say("\(service): \(act(service, keyring))") }
     if LightLocker.isUsed(hasGreeter: files.has("lightdm")) {
-      Terminal.say("\(LightLocker.program): brings lightdm's greeter, where an approval goes back to the session")
+      Terminal.say("\(LightLocker.program): brings lightdm's greeter, which asks the phone")
     }
     for service in DesktopServices.all where !found.contains(service) {
       guard let finding = LockerWithoutFile.finding(service, folder: PAMProfiles.folder) else { continue }

@@ -20,12 +20,10 @@ public struct LogindSession: Sendable, Equatable {
   public let isActive: Bool
   /// The PAM service that opened the session, such as `sddm`; empty if logind does not name one.
   public let service: String
-  /// The screen of X, such as `:1`; empty if the session has none.
-  public let display: String
 
   public init(
     id: String, leader: Int32, uid: UInt32, sessionClass: String, type: String, isRemote: Bool, seat: String,
-    scope: String, isClosing: Bool = false, isActive: Bool = false, service: String = "", display: String = ""
+    scope: String, isClosing: Bool = false, isActive: Bool = false, service: String = ""
   ) {
     self.id = id
     self.leader = leader
@@ -38,7 +36,6 @@ public struct LogindSession: Sendable, Equatable {
     self.isClosing = isClosing
     self.isActive = isActive
     self.service = service
-    self.display = display
   }
 
   /// Whether the session has a screen to lock. For other sessions LockSession returns success, but has no effect.
@@ -89,7 +86,7 @@ extension LogindSession {
       id: id, leader: leader, uid: uid, sessionClass: values["CLASS"] ?? "", type: values["TYPE"] ?? "",
       isRemote: values["REMOTE"] == "1", seat: values["SEAT"] ?? "", scope: values["SCOPE"] ?? "",
       isClosing: values["STATE"] == "closing", isActive: values["ACTIVE"] == "1",
-      service: values["SERVICE"] ?? "", display: values["DISPLAY"] ?? "")
+      service: values["SERVICE"] ?? "")
   }
 
   /// Nil if a key is there twice: a line break in a user's text would write a second `LEADER=`.

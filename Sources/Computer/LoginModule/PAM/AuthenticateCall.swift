@@ -75,8 +75,8 @@ struct AuthenticateCall {
     }
     guard let user = found else { return false }
     let session = UnlockRule(policy).session(
-      opensFor: service, of: user.uid, by: .root(seat: host.environment("XDG_SEAT"), screen: host.item(PAM_TTY)),
-      in: LogindSession.all(), away: setup.awayLocks.all)
+      opensFor: service, of: user.uid, by: .root(seat: host.environment("XDG_SEAT")), in: LogindSession.all(),
+      away: setup.awayLocks.all)
     return session != nil
   }
 

@@ -77,10 +77,10 @@ struct SessionCall {
     return PAM_SUCCESS
   }
 
-  /// Ends the request of a locked screen that a greeter opened: GDM and lightdm renew the credentials of the present
-  /// session, and do not open another. A session that was opened on this handle stays.
+  /// Ends the request of a locked screen that GDM opened: GDM renews the credentials of the present session, and does
+  /// not open another. A session that was opened on this handle stays.
   func unlock() -> Int32 {
-    guard DesktopServices.isGreeter(host.service),
+    guard DesktopServices.isGDM(host.service),
       let kept = host.kept(KeptSession.name, as: KeptSession.self), !kept.isOpen
     else { return PAM_SUCCESS }
     kept.end(for: host)
@@ -98,13 +98,8 @@ struct SessionCall {
       return host.log(LOG_WARNING, "notes of locks not removed: \(error.explanation)")
     }
     guard let user = found else { return }
-    let service = host.service
     let caller = UnlockRule.Caller.root(seat: host.environment("XDG_SEAT"))
-    let own = LogindSession.all().filter { session in
-      // lightdm has ended its greeter's session by now, or is about to.
-      DesktopServices.isGDM(service)
-        ? session.isInFront(of: user.uid) && caller.belongs(to: session) : session.isOf(user.uid, openedBy: service)
-    }
+    let own = LogindSession.all().filter { $0.isInFront(of: user.uid) && caller.belongs(to: $0) }
     for error in setup.awayLocks.forget(own) {
       host.log(LOG_WARNING, "note of a lock not removed: \(error.explanation)")
     }
