@@ -30,6 +30,8 @@ class Asking(test_lockers.X11, test_lockers.Lockers):
 
 class Xsecurelock(Asking, DesktopCase):
     name = "xsecurelock"
+    # What it shows after a wrong password stays for a while, and was not tried.
+    test_a_wrong_password_is_refused_once_and_asks_no_phone = None
     # As Debian brings it, without a file of its own.
     asks_as = "common-auth"
     dialog = "authproto_pam"

@@ -3,14 +3,11 @@
 import errno
 import os
 import pathlib
-import pwd
 import re
-import shutil
 import unittest
 from unittest import mock
 
 from broker_case import WithBroker
-from keyring_case import PASSWORD, KeyringCase
 from sign_in_case import SignInCase, world_with_a_phone
 from Support.Service.world import AUTHINFO_UNAVAIL, ENROLLED, MAXTRIES, SUCCESS, USER_UNKNOWN, WITHOUT_TOKEN, read, run
 
@@ -169,27 +166,6 @@ class NameLookup(NameServiceCase):
                 self.assertEqual(result["codes"], [AUTHINFO_UNAVAIL])
         self.assertEqual(phone.count("sign-in request"), 0)
         self.assertEqual(self.play(failing(UNAVAIL, errno.ECONNREFUSED, 4))["codes"], [SUCCESS])
-
-
-@unittest.skipUnless(shutil.which("systemd-creds"), "no systemd-creds")
-class SpelledAtAGreeter(NameServiceCase, KeyringCase):
-    """FAULT H90: the directory finds _apt by " apt", and daemon by "Daemon"."""
-
-    def sign_in(self, answer, *calls, service="lightdm", user=ENROLLED):
-        return self.play(service=service, user=user, own=False, answers=[answer], calls=calls or ("authenticate",))
-
-    def test_the_keyring_is_that_of_the_user_whom_the_system_finds(self):
-        for user, known in ((" apt", "_apt"), (ENROLLED.capitalize(), ENROLLED)):
-            with self.subTest(user=user):
-                world.write("users", f"{known}:{self.token()}\n")
-                world.forget_attempts()
-                self.assertEqual(self.sign_in_by_password(user=user)["codes"], [SUCCESS, SUCCESS])
-                self.assertIn(f"{pwd.getpwnam(known).pw_uid}.host", self.kept())
-                phone = self.phone("approve")
-                os.unlink(world.path("unlocked-with"))
-                self.assertEqual(self.sign_in("", user=user)["codes"], [SUCCESS])
-                self.assertEqual(self.unlocked_with(), PASSWORD)
-                phone.stop()
 
 
 class SpelledToTheBroker(WithBroker, NameServiceCase):

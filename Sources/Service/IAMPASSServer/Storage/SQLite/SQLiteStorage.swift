@@ -73,7 +73,7 @@ public struct SQLiteStorage: Sendable {
   ///   - patience: the longest time that an operation waits for its turn.
   init(
     folder: String, clocks: MachineClocks = .system, isMoving: Bool, mayMigrate: Bool = true,
-    patience: Duration = StoragePatience.usual
+    patience: Duration = StoragePatience.file
   ) throws {
     let load = StorageLoad([.read, .write, .nonce], hasLock: false)
     self.load = load
