@@ -217,7 +217,7 @@ def run_plan(stages, left_out, elsewhere, logs, words, flakes, began):
     return failed
 
 
-def read_words():
+def read_words(arguments=None):
     parser = argparse.ArgumentParser(prog="packaging/test", add_help=False)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--all", action="store_true")
@@ -227,7 +227,7 @@ def read_words():
     parser.add_argument("--repeat", type=int, default=1, metavar="N")
     parser.add_argument("--noise", action="store_true")
     parser.add_argument("--last", action="store_true")
-    words = parser.parse_args()
+    words = parser.parse_args(arguments)
     if (words.repeat != 1 or words.noise) and not words.only:
         parser.error("--repeat and --noise go with --only")
     #: Whatever was left out counts as a failure.

@@ -11,7 +11,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import types
 import unittest
 from unittest import mock
 
@@ -69,7 +68,8 @@ class RunnerCase(unittest.TestCase):
     def play(self, *jobs, flakes="", then=(), strict=False, longest=None):
         """(failures, what was printed)."""
         printed = io.StringIO()
-        words = types.SimpleNamespace(only="it", repeat=1, strict=strict, noise=False, changed=None, all=False, base=None)
+        words = runner.read_words(["--only", "it"])
+        words.strict = strict
         logs = self.folder / "logs"
         with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
             began = time.monotonic() - (runner.LONGEST - longest if longest else 0)
