@@ -1,5 +1,7 @@
-"""What other people's packages were compiled to serves the next clone: packaging/swift-build, on a small package."""
+"""What was compiled serves the next clone, other people's packages and for tests our own: packaging/swift-build, on a small
+package."""
 
+import hashlib
 import os
 import pathlib
 import shutil
@@ -71,11 +73,11 @@ class KeptBuilds(unittest.TestCase):
             shutil.copy(PROJECT / "packaging" / file, cls.folder / name / "packaging" / file)
 
     @classmethod
-    def build(cls, name, *words, **more):
+    def build(cls, name, *words, keep="--keep", **more):
         """What was said. `words`: further ones for SwiftPM. `more`: environment variables."""
         clone = cls.folder / name
         done = subprocess.run(
-            [clone / "packaging/swift-build", "--keep", clone / ".build-product", "-c", "debug", *words],
+            [clone / "packaging/swift-build", keep, clone / ".build-product", "-c", "debug", *words],
             capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL,
             env={**os.environ, "IAMPASS_CACHE": str(cls.folder / "cache"), **more})  # fmt: skip
         if done.returncode != 0:
@@ -91,7 +93,7 @@ class KeptBuilds(unittest.TestCase):
         return (self.folder / name / f".build-product/x86_64-unknown-linux-gnu/debug/{module}.build/{file}.swift.o").stat().st_ino
 
     def kept(self):
-        return [path for path in (self.folder / "cache/compiled").iterdir() if path.is_dir()]
+        return [path for path in (self.folder / "cache/compiled").iterdir() if path.is_dir() and path.suffix != ".own"]
 
     def test_another_clone_compiles_its_own_code_alone(self):
         self.clone("second", says='"mine: " + theirs')
@@ -167,6 +169,68 @@ class KeptBuilds(unittest.TestCase):
             self.assertEqual(self.says(name), "1.1.0")
         self.assertNotEqual(self.inode("next", "Theirs"), self.inode("writes", "Theirs"))
         self.assertEqual(self.inode("last", "Theirs"), self.inode("next", "Theirs"))
+
+    def objects(self, name):
+        """When each object of our own was compiled."""
+        made = self.folder / name / ".build-product/x86_64-unknown-linux-gnu/debug"
+        return [(made / path).stat().st_mtime_ns for path in ("our_own.build/main.swift.o", "plain.build/plain.c.o")]
+
+    def cloned_again(self, name, says):
+        """A clone in the same place, after a build there that was kept."""
+        self.clone(name, says='"old: " + theirs')
+        self.build(name, keep="--keep-own")
+        before = self.objects(name)
+        shutil.rmtree(self.folder / name)
+        self.clone(name, says=says)
+        return before
+
+    def test_a_clone_in_the_same_place_compiles_none_of_its_own_code_that_is_the_same(self):
+        before = self.cloned_again("own", says='"old: " + theirs')
+        self.build("own", keep="--keep-own")
+        self.assertEqual(self.objects("own"), before)
+        self.assertEqual(self.says("own"), "old: 1.0.0")
+
+    def test_every_build_of_a_new_clone_gives_the_sources_their_times_before_it_compiles(self):
+        self.cloned_again("given", says='"old: " + theirs')
+        self.build("given")
+        sources = [self.folder / "given/Sources" / name for name in ("our-own/main.swift", "plain/plain.c")]
+        times = [path.stat().st_ctime_ns for path in sources]
+        shutil.rmtree(self.folder / "given/.build-product")
+        self.build("given", keep="--keep-own")
+        self.assertEqual([path.stat().st_ctime_ns for path in sources], times)
+
+    def test_own_code_that_has_changed_is_compiled_though_its_time_and_size_are_the_same(self):
+        before = self.cloned_again("times", says='"new: " + theirs')
+        name = hashlib.sha256(str(self.folder / "times").encode()).hexdigest()[:32]
+        kept = self.folder / f"cache/compiled/{name}.own/sources"
+        for line in kept.read_text().splitlines():
+            _, moment, path = line.split()
+            seconds, _, rest = moment.removeprefix("@").partition(".")
+            os.utime(self.folder / "times" / path, ns=(int(seconds + rest),) * 2)
+        self.build("times", keep="--keep-own")
+        self.assertEqual(self.says("times"), "new: 1.0.0")
+        after = self.objects("times")
+        self.assertNotEqual(after[0], before[0])
+        self.assertEqual(after[1], before[1])
+
+    def test_what_is_shipped_takes_none_of_its_own_code_that_is_kept(self):
+        before = self.cloned_again("ships", says='"old: " + theirs')
+        self.build("ships")
+        after = self.objects("ships")
+        self.assertTrue(after[0] != before[0] and after[1] != before[1])
+
+    def test_a_clone_elsewhere_compiles_its_own_code(self):
+        before = self.cloned_again("here", says='"old: " + theirs')
+        self.clone("there", says='"old: " + theirs')
+        self.build("there", keep="--keep-own")
+        after = self.objects("there")
+        self.assertTrue(after[0] != before[0] and after[1] != before[1])
+
+    def test_own_code_is_kept_of_two_places_at_most(self):
+        for name in ("one", "two", "three"):
+            self.clone(name)
+            self.build(name, keep="--keep-own")
+        self.assertEqual(len(list((self.folder / "cache/compiled").glob("*.own"))), 2)
 
     def test_a_download_that_fails_once_does_not_fail_the_build(self):
         programs, failed = self.folder / "programs", self.folder / "failed"
