@@ -41,8 +41,14 @@ BROKEN = """
 # Seconds for one command to the driver, which by itself has no bound. Longer than the bounds of pages and scripts.
 COMMAND_TIME = 90
 
+
+
+class PageHasGone(WebDriverException):
+    """A page made way for the next one before a script there was over: Firefox's driver then has no value for it."""
+
+
 NOT_YET = (
-    ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException,
+    ElementClickInterceptedException, ElementNotInteractableException, NoSuchElementException, PageHasGone,
     StaleElementReferenceException,
 )  # fmt: skip
 # So Chromium's driver names, at times, what WebDriver calls a stale element.
@@ -223,9 +229,15 @@ class Browser:
             f"(async () => {{ {text} }})().then((value) => done([value]), (error) => done({{error: String(error)}}))",
             *arguments,
         )
+        if reply is None:
+            raise PageHasGone(text)
         if isinstance(reply, dict):
             raise AssertionError(reply["error"])
         return reply[0]
+
+    def read(self, text, *arguments):
+        """The same of a script that changes nothing, by the page that is there for as long as it takes."""
+        return self.until(lambda: [self.script(text, *arguments)], "a page that stays")[0]
 
     def width(self):
         """How wide the content is, beside how wide the window is."""

@@ -59,7 +59,7 @@ class ConsoleCase(unittest.TestCase):
         self.assertEqual(self.browser.screenshot("console-" + name, words=True), [])
         for dark in (False, True):
             self.browser.dark(dark)
-            self.assertEqual(self.browser.script(AUDIT), [], f"{name}, dark: {dark}")
+            self.assertEqual(self.browser.read(AUDIT), [], f"{name}, dark: {dark}")
             self.assertEqual(complaints(self.browser), [], f"{name}, dark: {dark}")
         self.browser.dark(False)
 

@@ -52,7 +52,7 @@ class Looks(PhonePageCase):
         self.assertEqual(self.browser.screenshot(name), [])
         for dark in (False, True):
             self.browser.dark(dark)
-            self.assertEqual(self.browser.script(AUDIT), [], f"{name}, dark: {dark}")
+            self.assertEqual(self.browser.read(AUDIT), [], f"{name}, dark: {dark}")
             self.assertEqual(complaints(self.browser), [], f"{name}, dark: {dark}")
         self.browser.dark(False)
 

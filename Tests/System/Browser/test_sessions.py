@@ -98,7 +98,7 @@ class Sessions(PhonePageCase):
         self.browser.misses(".leave")
         self.browser.misses(".return")
         self.assertEqual(self.browser.screenshot("stays-signed-in"), [])
-        self.assertEqual(self.browser.script(AUDIT), [])
+        self.assertEqual(self.browser.read(AUDIT), [])
 
     def test_the_command_claims_no_sign_out_either(self):
         state = self.command()
