@@ -60,6 +60,17 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func aRequestWhoseClientHasGoneByItsTurnUsesNoNonce(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let spender = try Spender(room)
+    let results = try await spender.together(["1", "2", "3"].map { nonceUse($0, in: room) }, gone: [1])
+    #expect(try results[0].get().isNew)
+    #expect(throws: CancellationError.self) { try results[1].get() }
+    #expect(try results[2].get().isNew)
+    #expect(try await spender.useNonce(nonceUse("2", in: room)).isNew)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func moreThanATransactionTakesAreSpentAllTheSame(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     let spender = try Spender(room)
@@ -85,7 +96,11 @@ private struct Spender {
   }
 
   /// Uses all of them; none has its turn before all wait.
-  func together(_ nonceUses: [NonceUse]) async throws -> [Result<NonceUse.Outcome, any Error>] {
+  ///
+  /// - Parameter gone: the places of those whose clients have gone.
+  func together(
+    _ nonceUses: [NonceUse], gone: Set<Int> = []
+  ) async throws -> [Result<NonceUse.Outcome, any Error>] {
     let (keeping, isKept) = AsyncStream.makeStream(of: Void.self)
     async let busy: Void = keepBusy(until: nonceUses.count) { isKept.finish() }
     for await _ in keeping {}
@@ -93,8 +108,12 @@ private struct Spender {
       of: (Int, Result<NonceUse.Outcome, any Error>).self, returning: [Result<NonceUse.Outcome, any Error>].self
     ) { group in
       for (number, nonceUse) in nonceUses.enumerated() {
+        let departure: ClientDeparture? = gone.contains(number) ? ClientDeparture { true } : nil
         group.addTask {
-          do { return (number, .success(try await useNonce(nonceUse))) } catch { return (number, .failure(error)) }
+          do {
+            let outcome = try await ClientDeparture.$current.withValue(departure) { try await useNonce(nonceUse) }
+            return (number, .success(outcome))
+          } catch { return (number, .failure(error)) }
         }
       }
       var results: [Int: Result<NonceUse.Outcome, any Error>] = [:]

@@ -120,6 +120,14 @@ enum SessionRoute: Equatable {
     }
   }
 
+  /// Whether it only asks. It is not done for a client that has gone.
+  var isQuestion: Bool {
+    switch self {
+    case .mark, .phones, .userList, .audit, .status: true
+    case .start, .codeUse, .userChange, .logout: false
+    }
+  }
+
   init?(path: [String]) {
     guard path.first == "authentication", path.count >= 3 else { return nil }
     switch (path[1], path.count) {

@@ -95,7 +95,10 @@ final class Router: Sendable {
     case .console(let path): try await console(call).reply(to: path)
     case .management(let route, let application):
       try await signed(application: application, call) { try await management.reply(to: route, of: $0, call, $1) }
-    case .session(let route): try await reply(to: route, call)
+    case .session(let route):
+      try await ClientDeparture.$current.withValue(route.isQuestion ? ClientDeparture(call.request.hasLeft) : nil) {
+        try await reply(to: route, call)
+      }
     case .phone(let route): try await devices.reply(to: route, call)
     case .root: call.request.listener.isForConsole ? .leadingToConsole(call) : .leadingToPage(call)
     case .phoneFile(let name): .phoneFile(name, call)

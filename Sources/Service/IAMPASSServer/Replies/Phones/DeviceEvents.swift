@@ -17,13 +17,18 @@ actor DeviceEvents: EventSource {
   private var core: ServiceCore { replies.core }
   private let verified: VerifiedStatement
   private let watch: ChangeBoard.Watch
+  private let departure: ClientDeparture
   private let end: UnixTime
   /// The last event's open sessions, each with its number of blocked requests, and the time.
   private var shownRequests: (counts: [String: Int64], at: UnixTime)?
   private var shownStatus: [UInt8]?
   private var schedule: RefreshSchedule
 
-  init(replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch) {
+  init(
+    replies: RequestReplies, verified: VerifiedStatement, watch: ChangeBoard.Watch,
+    departure: ClientDeparture
+  ) {
+    self.departure = departure
     self.replies = replies
     self.verified = verified
     self.watch = watch
@@ -38,7 +43,10 @@ actor DeviceEvents: EventSource {
       // The page is open for hours, but a look's memory must be freed.
       guard now < end else { return nil }
       if schedule.isDue(at: now) {
-        guard let (events, deadline) = await apart({ await self.refresh(at: now) }) else { return nil }
+        let look = await apart { [departure] in
+          await ClientDeparture.$current.withValue(departure) { await self.refresh(at: now) }
+        }
+        guard let (events, deadline) = look else { return nil }
         schedule.refreshed(at: now, deadline: deadline)
         if !events.isEmpty { return events }
       }

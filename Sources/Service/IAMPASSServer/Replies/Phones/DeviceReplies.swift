@@ -37,7 +37,9 @@ struct DeviceReplies: Sendable {
   private func status(_ call: Call) async throws -> ServiceReply {
     try await core.answering(call, [.status]) { verified, _ in
       try await core.markSeen(verified.phone, call)
-      return try await core.describe(verified, presence: verified.phone.presence, at: core.clock())
+      return try await ClientDeparture.$current.withValue(ClientDeparture(call.request.hasLeft)) {
+        try await core.describe(verified, presence: verified.phone.presence, at: core.clock())
+      }
     }
   }
 

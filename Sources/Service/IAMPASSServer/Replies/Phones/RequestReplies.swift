@@ -15,8 +15,12 @@ struct RequestReplies: Sendable {
       let watch = core.board.watch(.user(verified.user))
       if wait != nil { call.request.onDeparture { [weak watch] in watch?.abandon() } }
       let arrival = Arrival()
+      // That the phone has asked is noted by now.
+      let departure = ClientDeparture(call.request.hasLeft)
       let poll: HeldReply.Poll = { isLast in
-        try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
+        try await ClientDeparture.$current.withValue(departure) {
+          try await lookForList(verified, known: Set(ask.known), arrival, applied: wait, until: end, isLast: isLast)
+        }
       }
       switch try await poll(false) {
       case .reply(let reply): return reply
@@ -49,7 +53,9 @@ struct RequestReplies: Sendable {
       let watch = core.board.watch(.user(verified.user))
       core.board.keepNewest(DeviceEvents.greatestCount, of: .user(verified.user))
       call.request.onDeparture { [weak watch] in watch?.abandon() }
-      return ServiceReply(streaming: DeviceEvents(replies: self, verified: verified, watch: watch))
+      let departure = ClientDeparture(call.request.hasLeft)
+      return ServiceReply(
+        streaming: DeviceEvents(replies: self, verified: verified, watch: watch, departure: departure))
     }
   }
 

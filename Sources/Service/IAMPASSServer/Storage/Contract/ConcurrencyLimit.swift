@@ -41,11 +41,15 @@ final class ConcurrencyLimit: Sendable {
   /// Takes a place. ``leave()`` gives it back.
   ///
   /// - Parameter isPatient: whether it waits as long as it takes.
-  /// - Throws: ``StorageBusy`` after the longest wait; `CancellationError` if the task is cancelled meanwhile. Then no
-  ///   place was taken.
+  /// - Throws: ``StorageBusy`` after the longest wait; `CancellationError` if the task is cancelled meanwhile, or if its
+  ///   client has gone when it gets a place: see ``ClientDeparture``. Then it has no place.
   func enter(isPatient: Bool = false) async throws {
     try Task.checkCancellation()
     try await queue.measure { try await wait(isPatient) }
+    do { try ClientDeparture.check() } catch {
+      leave()
+      throw error
+    }
   }
 
   private func wait(_ isPatient: Bool) async throws {

@@ -28,6 +28,8 @@ final class NonceUseQueue: Sendable {
     let nonceUse: NonceUse
     let arrival = ContinuousClock.now
     fileprivate let wait: StorageLoad.Wait
+    /// See ``ClientDeparture``.
+    fileprivate let departure = ClientDeparture.current
     fileprivate let continuation: CheckedContinuation<NonceUse.Outcome, any Error>
 
     func resume(_ result: Result<NonceUse.Outcome, any Error>) { continuation.resume(with: result) }
@@ -102,15 +104,19 @@ final class NonceUseQueue: Sendable {
     return next
   }
 
-  /// The oldest of those that wait, in a turn.
+  /// The oldest of those that wait, in a turn. Those whose clients have gone end here, and their nonces are not used.
   func take() -> [Waiter] {
     let taken = state.withLock { state in
       let taken = Array(state.waiters.prefix(Self.greatestCount))
       state.waiters.removeFirst(taken.count)
       return taken
     }
-    for waiter in taken { waiter.wait.end() }
-    return taken
+    return taken.filter { waiter in
+      waiter.wait.end()
+      guard let departure = waiter.departure, departure.hasLeft else { return true }
+      waiter.resume(.failure(CancellationError()))
+      return false
+    }
   }
 
   /// To be called at the end of each turn, whatever became of it.
