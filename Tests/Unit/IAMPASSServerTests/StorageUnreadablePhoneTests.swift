@@ -56,6 +56,32 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func theOtherPhoneOfItsUserIsAskedAndAnswers(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let (bad, good) = (try await room.phone(), try await room.phone())
+    try await room.execute(Self.damage, bad.id)
+    let session = try await room.started(room.ask())
+    let requests = try #require(await room.storage.requests(for: good, at: room.now))
+    #expect(requests.unended.map(\.id) == [session.id])
+    #expect(try await room.storage.account(of: good, at: room.now).phones.map(\.id) == [good.id])
+    let page = try #require(await room.storage.pageState(of: good, at: room.now))
+    #expect(page.phone.id == good.id)
+    #expect(try await room.answer(session.id, .approve, by: good).get().lifecycle.approvedAt != nil)
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func oneCountsNeitherAsRevokedNorAsNone(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let (bad, good) = (try await room.phone(), try await room.phone())
+    try await room.execute(Self.damage, bad.id)
+    await #expect(throws: DamagedRow.self) { _ = try await room.storage.requests(for: bad, at: room.now) }
+    await #expect(throws: DamagedRow.self) { _ = try await room.storage.pageState(of: bad, at: room.now) }
+    try await room.execute(Self.damage, good.id)
+    // The user has phones: nothing may be decided as for a user who has none.
+    await #expect(throws: DamagedRow.self) { _ = try await room.start(room.ask()) }
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func itsSilenceCountsAndKeepsNobodyElseHere(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     try await room.storage.changeSettings(of: room.application.id) { $0.silenceLeaves = true }

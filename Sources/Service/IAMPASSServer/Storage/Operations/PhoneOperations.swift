@@ -28,7 +28,7 @@ extension StorageEngine {
         try PhoneAccount.askAll(of: phone, at: now, in: db)
       }
       guard let requests = try PhoneRequests.find(for: phone, at: now, in: db),
-        let stored = try Phone.live(of: phone.user, in: db).first(where: { $0.id == phone.id })
+        let stored = try Phone.readable(of: phone.user, for: phone.id, in: db).first(where: { $0.id == phone.id })
       else { return nil }
       return PageState(phone: stored, requests: requests, account: try PhoneAccount(of: phone, at: now, in: db))
     }
@@ -157,7 +157,7 @@ extension StorageEngine {
 
 extension PhoneRequests {
   fileprivate static func askAll(for phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction) throws {
-    _ = try Phone.live(of: phone.user, in: db)
+    _ = try Phone.readable(of: phone.user, for: phone.id, in: db)
     _ = try Session.unended(of: phone.user, in: db)
     _ = try Session.unended(forLocum: phone.id, in: db)
     _ = try VerifiedCredential.of(phone: phone.id, in: db)
@@ -170,7 +170,7 @@ extension PhoneRequests {
     for phone: ActingPhone, at now: UnixTime, in db: some StorageTransaction
   ) throws -> PhoneRequests? {
     try db.prefetch { try askAll(for: phone, at: now, in: $0) }
-    let phones = try Phone.live(of: phone.user, in: db)
+    let phones = try Phone.readable(of: phone.user, for: phone.id, in: db)
     guard phones.contains(where: { $0.id == phone.id }) else { return nil }
     let (own, unread) = try Session.unendedOrUnread(of: phone.user, in: db)
     return PhoneRequests(
@@ -191,7 +191,7 @@ extension PhoneAccount {
     _ = try ApplicationSettings.ofUser(phone.user, in: db)
     _ = try MissingMethods.required(of: phone.id, in: db)
     _ = try CodeUse.shown(to: phone.user, at: now, in: db)
-    _ = try Phone.live(of: phone.user, in: db)
+    _ = try Phone.readable(of: phone.user, for: phone.id, in: db)
     _ = try Session.byLocums(of: phone.user, at: now, in: db)
   }
 
@@ -203,7 +203,7 @@ extension PhoneAccount {
       walksAway: try ApplicationSettings.ofUser(phone.user, in: db).walkaway,
       missingMethods: try MissingMethods.required(of: phone.id, in: db),
       codeUses: try CodeUse.shown(to: phone.user, at: now, in: db),
-      phones: try Phone.live(of: phone.user, in: db),
+      phones: try Phone.readable(of: phone.user, for: phone.id, in: db),
       byLocums: try Session.byLocums(of: phone.user, at: now, in: db))
   }
 }

@@ -25,11 +25,35 @@ extension Phone {
     try db.has("SELECT 1 FROM phone WHERE id = $1 AND user_id = $2", id, user)
   }
 
+  private static let liveOnes: StaticString = """
+    SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number
+    """
+
   /// The user's live phones, oldest first.
   static func live(of user: Int64, in db: some StorageTransaction) throws -> [Phone] {
-    try db.all(
-      "SELECT * FROM phone WHERE user_id = $1 AND cut_off_at IS NULL ORDER BY registered_at, number", user
-    ).map(Phone.init(row:))
+    try db.all(liveOnes, user).map(Phone.init(row:))
+  }
+
+  /// The user's live phones without those that this version cannot read, oldest first. For what the user's other phones
+  /// can do without them.
+  ///
+  /// - Parameter asker: the id of the phone that asks; nil if none does. It must not count as a revoked one.
+  /// - Throws: ``DamagedRow`` if the asker's row cannot be read, or none of several: nobody may take that for a user
+  ///   without a phone.
+  static func readable(
+    of user: Int64, for asker: String? = nil, in db: some StorageTransaction
+  ) throws -> [Phone] {
+    var phones: [Phone] = []
+    var damage: (any Error)?
+    for row in try db.all(liveOnes, user) {
+      do { phones.append(try Phone(row: row)) } catch {
+        let id: String = try row.get("id")
+        guard id != asker else { throw error }
+        damage = error
+      }
+    }
+    if phones.isEmpty, let damage { throw damage }
+    return phones
   }
 
   /// The ids of the user's live phones, oldest first, also of those that this version cannot read: whoever takes a user's

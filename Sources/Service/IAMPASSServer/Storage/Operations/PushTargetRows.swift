@@ -17,7 +17,7 @@ enum PushTargets {
 
   /// How to ring the user's live phones. Phones that cannot be rung are left out.
   static func pushTargets(of user: Int64, in db: some StorageTransaction, _ seals: Seals) throws -> [PushTarget] {
-    let phones = try Phone.live(of: user, in: db)
+    let phones = try Phone.readable(of: user, in: db)
     try db.prefetch { db in
       _ = try SealMark.stored(in: db)
       for phone in phones { _ = try target(of: phone, user, in: db, seals) }

@@ -267,7 +267,7 @@ extension StartRecord.AskedUser {
   fileprivate static func askAll(
     of user: User, _ request: SessionStartRequest, readsCodes: Bool, _ now: UnixTime, _ db: some StorageTransaction
   ) throws {
-    _ = try Phone.live(of: user.id, in: db)
+    _ = try Phone.readable(of: user.id, in: db)
     _ = try PhoneMeans.ofLive(user.id, in: db)
     _ = try SourceBlock.isSet(user: user.id, source: request.source.text, at: now, in: db)
     _ = try Denials.recent(of: user.id, at: now, in: db)
@@ -281,7 +281,7 @@ extension StartRecord.AskedUser {
     let id = user.id
     self.id = id
     let means = try PhoneMeans.ofLive(id, in: db)
-    phones = try Phone.live(of: id, in: db).map { phone in
+    phones = try Phone.readable(of: id, in: db).map { phone in
       guard let means = means[phone.id] else { throw DamagedRow(column: "phone") }
       return StartFacts.AskedPhone(phone, means)
     }
