@@ -60,10 +60,11 @@ struct AuditCommand: AsyncParsableCommand {
       if answers { return try await printAnswers(of: storage) }
       let history = follow ? try await storage.auditHistory() : ""
       var tail = AuditTail(last: try await beginning(in: storage), history: history)
-      try await printEntries(of: storage, after: &tail.last)
+      var read = follow ? try await entries(until: tail.last, in: storage) : ReadEntries()
+      try await printEntries(of: storage, after: &tail.last, &read)
       guard follow else { return }
       try await tail.follow(
-        in: { try await storage.auditHistory() }, by: { try await printEntries(of: storage, after: &$0) })
+        in: { try await storage.auditHistory() }, by: { try await printEntries(of: storage, after: &$0, &read) })
     }
   }
 
@@ -76,14 +77,46 @@ struct AuditCommand: AsyncParsableCommand {
     return max(after, try await storage.auditPlace(before: since))
   }
 
-  private func printEntries(of storage: any OperatorStore, after last: inout Int64) async throws {
+  /// The newest entries until this id.
+  private func entries(until last: Int64, in storage: any OperatorStore) async throws -> ReadEntries {
+    let count = ReadEntries.greatestCount
+    let entries = try await storage.auditEntries(after: max(0, last - Int64(count)), limit: count)
+    var read = ReadEntries()
+    read.note(entries.filter { $0.id <= last }.map { ReadEntries.Key($0) })
+    return read
+  }
+
+  private func printEntries(
+    of storage: any OperatorStore, after last: inout Int64, _ read: inout ReadEntries
+  ) async throws {
     while true {
-      let entries = try await storage.auditEntries(after: last, limit: Self.portion)
+      let entries = try await next(in: storage, after: &last, &read)
       guard let newest = entries.last else { return }
       let wanted = entries.filter { since == nil || $0.at >= since! }
       try Output.say(wanted.map { jsonLines ? $0.jsonLine : $0.textLine })
+      if follow { read.note(entries.map { ReadEntries.Key($0) }) }
       last = newest.id
     }
+  }
+
+  /// The entries after the last one. If that is not stored any more, those after the newest one that was read and is.
+  private func next(
+    in storage: any OperatorStore, after last: inout Int64, _ read: inout ReadEntries
+  ) async throws -> [AuditEntry] {
+    if let newest = read.newest {
+      // One read has the last one too: what follows it belongs to the same history.
+      let entries = try await storage.auditEntries(after: newest.id - 1, limit: Self.portion)
+      if let first = entries.first, ReadEntries.Key(first) == newest { return Array(entries.dropFirst()) }
+      let common = try await read.goBack { after, limit in
+        try await storage.auditEntries(after: after, limit: limit).map { ReadEntries.Key($0) }
+      }
+      if let common {
+        Notice.tell(
+          "the database went back, as when a standby takes over: it lacks entries after \(common) that were printed")
+        last = common
+      }
+    }
+    return try await storage.auditEntries(after: last, limit: Self.portion)
   }
 
   private func printAnswers(of storage: any OperatorStore) async throws {
