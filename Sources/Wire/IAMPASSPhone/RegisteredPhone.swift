@@ -47,10 +47,15 @@ public final class RegisteredPhone {
   /// Unregisters this phone: its key approves nothing from now on. Sessions go on. Remove the account afterwards
   /// (``PhoneStorage/remove(_:)``).
   ///
-  /// Also returns if the service has already unregistered the phone: the reply to an earlier attempt may be lost.
+  /// Also returns if the service has already unregistered the phone: the reply to an earlier attempt may be lost. If the
+  /// reply to this one is, it asks once more.
   public func unregister() throws(PhoneError) {
     do throws(PhoneError) {
-      _ = try ask(.unregister, DeviceRoute.unregister)
+      do throws(PhoneError) {
+        _ = try ask(.unregister, DeviceRoute.unregister)
+      } catch .transport(let error) where error.code == .connectionLost || error.code == .silent {
+        _ = try ask(.unregister, DeviceRoute.unregister)
+      }
     } catch .refused(_, "DEVICE_CUT_OFF") {}
   }
 

@@ -90,6 +90,19 @@ import WorkerLink
     #expect(service.isFinished)
   }
 
+  @Test(arguments: [TransportError.Code.connectionLost, .silent])
+  func aPhoneIsUnregisteredThoughTheReplyIsLost(_ loss: TransportError.Code) throws {
+    let service = ScriptedService([.failure(loss), ScriptedService.refusal(403, "DEVICE_CUT_OFF")])
+    try phone(service).unregister()
+    #expect(service.isFinished)
+  }
+
+  @Test func aPhoneIsNotCalledUnregisteredIfTheServiceDoesNotSaySo() throws {
+    let service = ScriptedService([.failure(.connectionLost), .failure(.connectionRefused)])
+    #expect(throws: PhoneError.transport(TransportError(.connectionRefused))) { try phone(service).unregister() }
+    #expect(service.isFinished)
+  }
+
   @Test func anUnknownPhoneIsNotCalledUnregistered() throws {
     let service = ScriptedService([ScriptedService.refusal(401, "UNKNOWN_DEVICE")])
     #expect(throws: PhoneError.refused(status: 401, reason: "UNKNOWN_DEVICE")) { try phone(service).unregister() }
