@@ -52,6 +52,23 @@ import Testing
     #expect(portions.flatMap(\.self).map(\.credential) == ids)
   }
 
+  @Test func whatWasStoredTakesBoundedMemory() async throws {
+    let storage = Portions()
+    let reports = HostReports(remembering: 20)
+    func report(_ number: Int) async throws {
+      reports.note(HostReport(credential: String(number), software: "1", listVersion: 1))
+      try await reports.store(in: storage)
+    }
+    for number in 1...100 { try await report(number) }
+    #expect(reports.rememberedCount <= 20)
+    #expect(await storage.portions.count == 100)
+    // The newest is remembered; one that was dropped is stored again.
+    try await report(100)
+    #expect(await storage.portions.count == 100)
+    try await report(1)
+    #expect(await storage.portions.count == 101)
+  }
+
   @Test func aNewerReportTakesThePlaceOfOneThatFailed() async throws {
     let reports = HostReports()
     reports.note(HostReport(credential: "desk", software: "1", listVersion: 1))

@@ -43,15 +43,22 @@ final class HostReports: Sendable {
 
   private struct State {
     var waiting: [String: HostReport] = [:]
-    /// The stored reports: nearly every new report is the same.
-    var stored: [String: HostReport] = [:]
   }
 
   private let state = Mutex(State())
+  /// Stored reports: nearly every new report is the same. One that was dropped is stored again. Credentials come and go
+  /// for as long as the service runs.
+  private let stored: Remembered<HostReport>
+
+  /// - Parameter greatestCount: the most stored reports that are remembered; a multiple of 2.
+  init(remembering greatestCount: Int = 50_000) { stored = Remembered(greatestCount: greatestCount) }
+
+  /// The number of stored reports that are remembered.
+  var rememberedCount: Int { stored.count }
 
   func note(_ report: HostReport) {
     state.withLock { state in
-      let known = state.waiting[report.credential] ?? state.stored[report.credential]
+      let known = state.waiting[report.credential] ?? stored[report.credential]
       if known != report { state.waiting[report.credential] = report }
     }
   }
@@ -78,9 +85,7 @@ final class HostReports: Sendable {
   }
 
   private func remember(_ reports: [HostReport]) {
-    state.withLock { state in
-      for report in reports { state.stored[report.credential] = report }
-    }
+    for report in reports { stored.keep(report, as: report.credential) }
   }
 
   /// Has reports wait again, unless the computer has sent a newer one.
