@@ -21,6 +21,8 @@ public final class AuthenticationClient {
   private var codeCount = 0
   /// Whether the service may have read any start that this client sent, whatever its result.
   public private(set) var startMayHaveArrived = false
+  /// The name of the last start, until its reply is there; nil also for a service that is told no names.
+  private var unansweredStart: StartName?
 
   /// - Parameters:
   ///   - bootID: see ``StartRequest/bootID``; nil leaves earlier sessions alone.
@@ -104,7 +106,9 @@ public final class AuthenticationClient {
     let url = Secret(
       settings.server.route(
         ["authentication", "authenticate_user", applicationID, token.exposedValue], query: query))
+    unansweredStart = name
     let reply = try sendStart(url, body, mayRepeat: name != nil, deadline: deadline)
+    unansweredStart = nil
     switch try understood({ () throws(MessageError) in try StartReply(parsing: reply.body) }) {
     case .notStarted(let reason): return .notStarted(reason: reason)
     case .started(let started): return try answer(started, question, asked)
@@ -136,6 +140,15 @@ public final class AuthenticationClient {
         count += 1
       }
     }
+  }
+
+  /// Ends the request of the last start by its name, if its reply did not come: the service may still be storing it, and
+  /// without the reply nobody knows its address. A service without this route answers ``ServiceError/notFound``.
+  public func cancelUnansweredStart(deadline: MonotonicInstant) throws(ServiceError) {
+    guard let name = unansweredStart else { return }
+    unansweredStart = nil
+    let url = channel.seal.settings.server.route(["authentication", "cancel_start", applicationID, name.text])
+    try acknowledged(try channel.send(.post, url, by: signer, deadline: deadline))
   }
 
   /// Whether the service recognizes a repeated start. Otherwise the first start may have rung the phone, and a second

@@ -1,6 +1,7 @@
 """FAULT H85: the user interrupts while a request starts, so that its name is not known yet."""
 
 import glob
+import json
 import os
 import signal
 import unittest
@@ -65,6 +66,19 @@ class InterruptedStart(Case):
         result = self.play(ABORT, **scene)
         self.assertEqual(result["texts"], CANCELLED)
         self.assertEqual(self.asked(service, "/l"), [])
+
+    def test_a_start_that_is_not_answered_is_cancelled_by_its_name(self):
+        service, scene = self.serve_interrupted(silent)
+        service.behaviour["*"] = DONE
+        # Only our own service is told a name. The next service of these tests has other settings.
+        self.world.configure(send_context="yes")
+        result = self.play(ABORT, **scene)
+        # The reply to the start is waited for a second.
+        if given_up(result, waited=1):
+            return
+        names = [json.loads(request.body)["start"] for request in service.requests if request.path.startswith(START)]
+        self.assertEqual(len(names), 1)
+        self.assertEqual(len(self.asked(service, f"/authentication/cancel_start/application/{names[0]}")), 1)
 
 
 if __name__ == "__main__":

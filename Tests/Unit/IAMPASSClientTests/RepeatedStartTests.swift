@@ -52,13 +52,19 @@ private final class LosingService: HTTPTransport {
 }
 
 @Suite struct RepeatedStartTests {
-  private func start(_ service: LosingService, context: SignInContext? = SignInContext(host: "h")) throws {
+  private func newClient(of service: LosingService) throws -> AuthenticationClient {
     let settings = ServiceSettings(
       server: try ServerURL("https://h"), scheme: .documented, dialect: .iampass, signedReplies: false)
-    let client = try AuthenticationClient(
+    return try AuthenticationClient(
       settings: settings,
       credential: ServiceCredential(applicationID: "app", secret: Secret("abcdefghijklmnopqrstuvwx")),
       transport: service, unixTime: { 0 })
+  }
+
+  private func start(
+    _ service: LosingService, context: SignInContext? = SignInContext(host: "h"), by known: AuthenticationClient? = nil
+  ) throws {
+    let client = try known ?? newClient(of: service)
     _ = try client.start(
       token: Secret("t"), .service(methods: [], context: context), durationSeconds: 60,
       deadline: MonotonicInstant.now().advanced(milliseconds: 60_000))
@@ -78,6 +84,33 @@ private final class LosingService: HTTPTransport {
     try start(other)
     #expect(try StartRequest(parsing: other.starts[0].body).start != names[0])
     #expect(other.looks == 0)
+  }
+
+  private static var soon: MonotonicInstant { MonotonicInstant.now().advanced(milliseconds: 60_000) }
+
+  @Test func oneWithoutAReplyIsCancelledByItsNameOnce() throws {
+    let service = LosingService(announced: Self.knowing, losses: 1, error: .interrupted, later: .answered(status: 404))
+    let client = try newClient(of: service)
+    #expect(throws: ServiceError.transport(TransportError(.interrupted))) { try start(service, by: client) }
+    let name = try #require(try StartRequest(parsing: service.starts[0].body).start)
+    // A service without this route.
+    #expect(throws: ServiceError.notFound) { try client.cancelUnansweredStart(deadline: Self.soon) }
+    #expect(service.starts.last?.url.hasSuffix("/authentication/cancel_start/app/\(name.text)") == true)
+    try client.cancelUnansweredStart(deadline: Self.soon)
+    #expect(service.starts.count == 2)
+  }
+
+  @Test func oneWithAReplyOrWithoutANameIsNotCancelledByIt() throws {
+    let service = LosingService(announced: Self.knowing, losses: 0)
+    let answered = try newClient(of: service)
+    try start(service, by: answered)
+    try answered.cancelUnansweredStart(deadline: Self.soon)
+    #expect(service.starts.count == 1)
+    let published = LosingService(announced: Self.knowing, losses: 1, error: .interrupted)
+    let unnamed = try newClient(of: published)
+    #expect(throws: ServiceError.self) { try start(published, context: nil, by: unnamed) }
+    try unnamed.cancelUnansweredStart(deadline: Self.soon)
+    #expect(published.starts.count == 1)
   }
 
   @Test func afterThreeLossesItIsGivenUp() {

@@ -82,6 +82,41 @@ import Testing
     #expect(rings == [true, false, false])
   }
 
+  private func cancelRequest(_ id: String, _ name: String = "0123456789abcdef0123456789abcdef") -> String {
+    "/authentication/cancel_start/\(id)/\(name)"
+  }
+
+  @Test(arguments: StorageEngine.allCases)
+  func oneWhoseReplyDidNotComeIsEndedByItsName(_ engine: StorageEngine) async throws {
+    let fixture = try await Fixture(engine: engine)
+    _ = try await TestPhone.registered(in: fixture)
+    guard case .started(let session) = try await start(fixture) else { throw Fixture.NotStarted() }
+    let path = cancelRequest(fixture.application.id)
+    #expect(await fixture.respond(try fixture.signed("POST", path)).status == 200)
+    #expect(try await fixture.status(of: session).status == .closed)
+    // The user's next one need not wait for it.
+    _ = try await fixture.started("alice")
+    // It may come twice, as its start may.
+    #expect(await fixture.respond(try fixture.signed("POST", path)).status == 200)
+  }
+
+  @Test func itIsEndedByItsOwnComputerAlone() async throws {
+    let fixture = try await Fixture()
+    _ = try await TestPhone.registered(in: fixture)
+    guard case .started(let session) = try await start(fixture) else { throw Fixture.NotStarted() }
+    let other = try await fixture.service.storage.createHostCredential(
+      named: "desk 7", host: "desk-7", of: fixture.application.id, at: fixture.clock.now)
+    // For that computer there is no such start.
+    #expect(await fixture.respond(try fixture.signed("POST", cancelRequest(other.id), by: other)).status == 200)
+    #expect(try await fixture.status(of: session).status == .pending)
+    let unsigned = ServiceRequest(
+      method: "POST", target: cancelRequest(fixture.application.id), authority: Fixture.authority)
+    #expect(await fixture.respond(unsigned).status != 200)
+    let bad = try fixture.signed("POST", cancelRequest(fixture.application.id, "start"))
+    #expect(await fixture.respond(bad).status == 400)
+    #expect(try await fixture.status(of: session).status == .pending)
+  }
+
   @Test func noneIsMadeForAComputerThatHasGone() async throws {
     let fixture = try await Fixture()
     _ = try await TestPhone.registered(in: fixture)

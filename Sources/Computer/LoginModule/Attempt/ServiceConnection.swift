@@ -59,7 +59,13 @@ final class ServiceConnection: AuthenticationService {
     // stay open, and ring the phone for nobody.
     transport.grace = LoginPolicy.cancelMilliseconds
     defer { transport.grace = 0 }
-    let answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    let answer: StartAnswer
+    do throws(ServiceError) {
+      answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
+    } catch {
+      if case .transport(let failure) = error, failure.code == .interrupted { cancelUnansweredStart() }
+      throw error
+    }
     var session: RemoteSession?
     switch answer {
     case .pending(let pending): session = pending.remote
@@ -70,6 +76,13 @@ final class ServiceConnection: AuthenticationService {
     guard transport.isInterrupted else { return answer }
     if let session { withdrawOrLeave(session) }
     throw .transport(TransportError(.interrupted))
+  }
+
+  /// The service may still be storing a start whose reply did not come in time. It does this also after the wait is over.
+  private func cancelUnansweredStart() {
+    transport.ignoreInterruption()
+    try? client.cancelUnansweredStart(
+      deadline: MonotonicInstant.now().advanced(milliseconds: LoginPolicy.cancelMilliseconds))
   }
 
   private func withdrawOrLeave(_ session: RemoteSession) {

@@ -98,6 +98,8 @@ enum ManagementRoute: Equatable {
 enum SessionRoute: Equatable {
   /// - Parameter client: the id of the application, or of one of its host credentials.
   case start(user: String, signInClient: String)
+  /// Gives up a start whose reply its computer did not get, by the computer's name for it: see ``StartName``.
+  case startCancel(name: String, signInClient: String)
   /// Asks only for a signed reply, which has the service's mark.
   case mark(signInClient: String)
   /// The user's phones, for a computer that knows their keys.
@@ -116,7 +118,7 @@ enum SessionRoute: Equatable {
   var method: String {
     switch self {
     case .mark, .phones, .userList, .audit, .status: "GET"
-    case .start, .codeUse, .userChange, .logout: "POST"
+    case .start, .startCancel, .codeUse, .userChange, .logout: "POST"
     }
   }
 
@@ -124,7 +126,7 @@ enum SessionRoute: Equatable {
   var isQuestion: Bool {
     switch self {
     case .mark, .phones, .userList, .audit, .status: true
-    case .start, .codeUse, .userChange, .logout: false
+    case .start, .startCancel, .codeUse, .userChange, .logout: false
     }
   }
 
@@ -132,6 +134,7 @@ enum SessionRoute: Equatable {
     guard path.first == "authentication", path.count >= 3 else { return nil }
     switch (path[1], path.count) {
     case ("authenticate_user", 4): self = .start(user: path[3], signInClient: path[2])
+    case ("cancel_start", 4): self = .startCancel(name: path[3], signInClient: path[2])
     case ("service_mark", 3): self = .mark(signInClient: path[2])
     case ("user_list", 3): self = .userList(signInClient: path[2])
     case ("audit", 3): self = .audit(signInClient: path[2])

@@ -115,6 +115,10 @@ final class Router: Sendable {
     switch route {
     case .start(let user, let id):
       try await signed(signInClient: id, call) { try await sessions.start(for: user, by: $0, $1, call) }
+    case .startCancel(let name, let id):
+      try await signed(signInClient: id, call) { signInClient, _ in
+        try await sessions.cancelStart(named: name, by: signInClient)
+      }
     // Every signed reply has the mark.
     case .mark(let id): try await signed(signInClient: id, call) { _, _ in .done }
     case .phones(let user, let id):

@@ -50,8 +50,8 @@ extension Route {
 extension SessionRoute {
   fileprivate var signer: String {
     switch self {
-    case .start(_, let id), .mark(let id), .phones(_, let id), .userList(let id), .codeUse(_, let id), .audit(let id),
-      .userChange(let id), .status(let id), .logout(let id):
+    case .start(_, let id), .startCancel(_, let id), .mark(let id), .phones(_, let id), .userList(let id),
+      .codeUse(_, let id), .audit(let id), .userChange(let id), .status(let id), .logout(let id):
       id
     }
   }

@@ -34,6 +34,15 @@ struct SessionReplies: Sendable {
     }
   }
 
+  /// Ends the request of a start that its computer has given up. Nobody else could: only the reply, which the computer did
+  /// not get, has the session's token. A start that was not taken is done with too.
+  ///
+  /// - Parameter text: the computer's name for the start. Another computer's start has another session by this name.
+  func cancelStart(named text: String, by signInClient: SignInClient) async throws -> ServiceReply {
+    guard let name = StartName(text) else { return .refused(.badRequest) }
+    return try await logOut(name.session(of: signInClient.credential?.id ?? signInClient.application.id))
+  }
+
   /// Tells the phone of a start that was taken before. Whoever took it may have stopped before it rang the phone: it rings
   /// once more, however often the computer starts again.
   private func tellAgain(_ session: Session, _ call: Call) {
