@@ -82,7 +82,10 @@ extension Joining {
   /// - Returns: the number of deleted rows.
   static func prune(at now: UnixTime, in db: some StorageTransaction) throws -> Int {
     let end = now.advanced(seconds: -KeptAnswer.lifetime).milliseconds
-    guard try db.has("SELECT id FROM join_code WHERE expires_at < $1 LIMIT 1", end) else { return 0 }
+    // Without an order PostgreSQL reads the table until it finds one: it supposes that a third of the rows are old.
+    guard try db.has("SELECT id FROM join_code WHERE expires_at < $1 ORDER BY expires_at LIMIT 1", end) else {
+      return 0
+    }
     try StoredJoinCode.lockAll(in: db)
     let joinings = try db.change(
       """

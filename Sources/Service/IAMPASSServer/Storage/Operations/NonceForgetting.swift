@@ -10,8 +10,10 @@ extension NonceTimes {
       "SELECT spent_at FROM spent_nonce ORDER BY spent_at DESC LIMIT 1 OFFSET $1", usualCount)?.get("spent_at")
     let usual = now.advanced(seconds: -usualTime).milliseconds
     let end = min(max(usual, (excess ?? usual - 1) + 1), now.advanced(seconds: -leastTime).milliseconds)
+    // Without an order PostgreSQL reads the table until it finds one: it supposes that a ninth of the rows are old.
     let isThere = try db.has(
-      "SELECT 1 FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2 LIMIT 1", end, wall.milliseconds)
+      "SELECT 1 FROM spent_nonce WHERE spent_at < $1 AND forget_at < $2 ORDER BY spent_at LIMIT 1",
+      end, wall.milliseconds)
     return isThere ? end : nil
   }
 
