@@ -68,6 +68,27 @@ class WithoutAPlace(unittest.TestCase):
         self.assertEqual(done.returncode, CONFIG, done.stderr)
         self.assertIn("pg_dump", done.stderr)
 
+    def test_setup_leaves_a_unit_with_postgresql_alone(self):
+        places = ["--folder", world.path("setup"), "--settings", world.path("settings"), "--data", world.path("setup-data")]
+        for words in ([], ["--no-start"]):
+            with self.subTest(words=words):
+                done = self.command("setup", "--yes", *words, *places, unit=self.shows("--database postgresql:///iampass"))
+                self.assertEqual((done.returncode, done.stdout), (CONFIG, ""), done.stderr)
+                self.assertIn("the unit of the service has --database", done.stderr)
+                self.assertIn("under POSTGRESQL", done.stderr)
+        for path in places[1::2]:
+            self.assertFalse(os.path.exists(path), path)
+
+    def test_commands_of_a_data_directory_say_what_a_postgresql_database_needs(self):
+        for words, hint in ((["setup"], "under POSTGRESQL"), (["backup", world.path("none")], "pg_dump"),
+                            (["application", "take", "office"], "under POSTGRESQL")):  # fmt: skip
+            with self.subTest(words=words):
+                done = self.command(*words, "--database", "postgresql:///iampass")
+                self.assertEqual((done.returncode, done.stdout), (USAGE, ""), done.stderr)
+                self.assertIn("not a PostgreSQL database" if words[0] == "backup" else "not on a PostgreSQL database", done.stderr)
+                self.assertIn(hint, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
+
     def test_a_unit_that_cannot_be_known_is_not_guessed(self):
         for unit in (self.shows("--database ${WHERE}"), "exit 1"):
             done = self.command("audit", unit=unit)

@@ -176,7 +176,8 @@ struct ApplicationTake: AsyncParsableCommand {
   @OptionGroup var seal: SealOptions
 
   func run() async throws {
-    guard let data = place.data, let id = readLine(), let secret = readLine() else { throw ExitCode(EX_USAGE) }
+    guard let data = place.data else { throw CommandProblem.setupOnDatabase }
+    guard let id = readLine(), let secret = readLine() else { throw ExitCode(EX_USAGE) }
     try await explaining {
       let keys = try seal.keys()
       try ActingUser.become(ownerOf: data)

@@ -16,12 +16,16 @@ struct BackupCommand: AsyncParsableCommand {
     completion: .directory)
   var data: String?
 
+  /// For the refusal, which says what copies such a database.
+  @Option(help: .hidden) var database: String?
+
   func validate() throws {
-    guard data != nil || PackagedDatabase.isHere else { throw ValidationError("--data is missing") }
+    guard data != nil || database != nil || PackagedDatabase.isHere else { throw ValidationError("--data is missing") }
   }
 
   func run() async throws {
     try await explaining {
+      guard database == nil else { throw CommandProblem.backedUpByPostgreSQL }
       guard case .folder(let folder) = try data.map(PackagedDatabase.folder) ?? PackagedDatabase.find() else {
         throw CommandProblem.backedUpElsewhere
       }
@@ -45,5 +49,11 @@ struct BackupCommand: AsyncParsableCommand {
 extension CommandProblem {
   fileprivate static let backedUpElsewhere = CommandProblem(
     message: "the packaged service keeps its data in PostgreSQL, and this command copies a data directory",
-    hint: "use PostgreSQL's own tools, such as pg_dump", exitCode: EX_CONFIG)
+    hint: postgreSQLTools, exitCode: EX_CONFIG)
+
+  fileprivate static let backedUpByPostgreSQL = CommandProblem(
+    message: "this command copies a data directory, and not a PostgreSQL database", hint: postgreSQLTools,
+    exitCode: EX_USAGE)
+
+  private static let postgreSQLTools = "use PostgreSQL's own tools, such as pg_dump"
 }

@@ -62,6 +62,9 @@ struct SetupCommand: AsyncParsableCommand {
   @Flag(help: "Write the files, and do not start the service.")
   var noStart = false
 
+  /// For the refusal, which says how such a service is set up.
+  @Option(help: .hidden) var database: String?
+
   @OptionGroup var recovery: RecoveryKeyOptions
 
   @OptionGroup var places: SetupPlaces
@@ -80,7 +83,12 @@ struct SetupCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await explaining {
+      guard database == nil else { throw CommandProblem.setupOnDatabase }
       guard geteuid() == 0 else { throw CommandProblem.notRoot }
+      // Also without a start: the unit's service would never see what is made in the data directory.
+      guard !ServiceUnit.isThere || !ServiceUnit(name: places.unit).hasOtherDatabase else {
+        throw CommandProblem.otherDatabase
+      }
       SetupInterruption.endsAtOnce()
       let lock = try places.lock()
       defer { withExtendedLifetime(lock) {} }

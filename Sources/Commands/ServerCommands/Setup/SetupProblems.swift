@@ -12,7 +12,13 @@ extension CommandProblem {
 
   static let otherDatabase = CommandProblem(
     message: "the unit of the service has --database, and setup works on a data directory",
-    hint: "set such a service up by hand, as iampass-server(8) says under POSTGRESQL", exitCode: EX_CONFIG)
+    hint: setupByHand, exitCode: EX_CONFIG)
+
+  static let setupOnDatabase = CommandProblem(
+    message: "setup works on a data directory, and not on a PostgreSQL database", hint: setupByHand,
+    exitCode: EX_USAGE)
+
+  private static let setupByHand = "set such a service up by hand, as iampass-server(8) says under POSTGRESQL"
 
   static let notSetUp = CommandProblem(
     message: "the service's settings do not have its public address", hint: "run iampass-server setup",

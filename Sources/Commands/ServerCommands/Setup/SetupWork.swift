@@ -36,7 +36,6 @@ struct SetupWork {
     recoveryOptions = command.recovery
     unit = command.starts ? ServiceUnit(name: places.unit) : nil
     wasWanted = unit?.isWanted ?? false
-    if let unit, unit.hasOtherDatabase { throw .otherDatabase }
     let questions = SetupQuestions(isAsked: !command.yes)
     answers = try SetupAnswers(command, try CurrentSetup(before, folder: folder), questions)
     after = try Self.settings(before, answers, folder)
