@@ -12,17 +12,25 @@ from Support.Service.postgresql import PostgreSQL
 from Support.Service.server import ServerWorld
 from Support.Service.world import PATIENCE, make_certificate, program
 
-#: The folder of another version's programs: the second server of one name is then of that version.
+#: The folder of another version's `iampass-server`. Only what asks for it by `OneName.others` gets it: tests of other things
+#: may need what an older version cannot do.
 OTHER_VERSION = os.environ.get("IAMPASS_OTHER_VERSION")
 
 #: unshare(2): mounts of one's own.
 CLONE_NEWNS = 0x00020000
 
 
+def server_program(other=False):
+    """The service's program; `other`: the other version's, if there is one."""
+    return os.path.join(OTHER_VERSION, "iampass-server") if other and OTHER_VERSION else program("iampass-server")
+
+
 class TwoServers(ServerWorld):
     """`at(number)` makes one of the servers the one that is asked."""
 
     standby = None
+    #: Whether commands are the other version's: see `server_program`.
+    other_commands = False
 
     def serve_twice(self, standby=False, servers=2, database=None, url=None):
         """`database`: one that runs; `url`: another way to it than its own."""
@@ -60,7 +68,7 @@ class TwoServers(ServerWorld):
 
     def command(self, *words, url=None, **options):
         return subprocess.run(
-            [program("iampass-server"), *words, "--database", url or self.url], capture_output=True,
+            [server_program(self.other_commands), *words, "--database", url or self.url], capture_output=True,
             text=True, timeout=PATIENCE, **options)
 
     def close(self):
@@ -83,6 +91,8 @@ class OneName(TwoServers):
 
     NAME = "iampass.example"
     ADDRESSES = ("127.0.0.11", "127.0.0.12")
+    #: The numbers of servers that are of the other version when they start.
+    others = ()
 
     def begin(self):
         self.know_the_name()
@@ -116,8 +126,8 @@ class OneName(TwoServers):
     def serve_at(self, number, *more):
         """Starts the server at this address of the name."""
         server = self.start(
-            os.path.join(OTHER_VERSION, "iampass-server") if number and OTHER_VERSION else program("iampass-server"),
-            "serve", "--database", self.url, "--listen", f"{self.ADDRESSES[number]}:{self.port or 0}", "--tls-cert", self.certificate, "--tls-key", self.key,
+            server_program(number in self.others), "serve", "--database", self.url,
+            "--listen", f"{self.ADDRESSES[number]}:{self.port or 0}", "--tls-cert", self.certificate, "--tls-key", self.key,
             "--metrics-listen", "127.0.0.1:0", "--public-url", f"https://{self.NAME}:{self.port or 1}", "--log-level", "notice",
             *more)
         address = re.search(r"https://[0-9.:]+", server.wait_for("listening on https")).group(0)
