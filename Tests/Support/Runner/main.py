@@ -20,9 +20,9 @@ if __name__ == "__main__":
     # In place of this folder, whose modules nobody imports by their names alone.
     sys.path[0] = str(pathlib.Path(__file__).resolve().parents[2])
 
-from Support.Runner import changes, machine_load, noise, second_tries, sizes, stamp
+from Support.Runner import changes, last_server, machine_load, noise, second_tries, sizes, stamp
 from Support.Runner.jobs import Schedule, Stage
-from Support.Runner.plan import PROJECT, SLOW, TESTS, Plan, closure
+from Support.Runner.plan import PROJECT, ROLLING, SLOW, TESTS, Plan, closure, release
 from Support.Runner.results import Result
 
 #: Seconds for everything, so that the closing line comes before minute 85: whatever ends a job has a minute.
@@ -75,14 +75,14 @@ def choose(words, jobs):
     return kept, []
 
 
-def choose_changed(base, logs):
+def choose_changed(base, logs, other):
     """(All jobs, the stages for what has changed since a commit, lines about what was left out.)"""
     changed = sizes.changed_since(PROJECT, base or stamp.passed_commit() or "HEAD~1")
     if changed is None:
         say(f"test: {base} is not a commit before this one\nhint: git log")
         sys.exit(64)
     change = changes.Change(PROJECT, changed)
-    plan = Plan(logs, None, units=change.units, debug=True).everything()
+    plan = Plan(logs, None, units=change.units, debug=True, other=other).everything()
     first, several, rest = change.choose(plan, stamp.last_times())
     names = lambda jobs: ", ".join(job.name for job in jobs) or "nothing"  # noqa: E731
     say(f"{len(changed)} files changed: {names(first)}\nthen {changes.TIMES} times beside noise: {names(several)}\n"
@@ -211,6 +211,9 @@ def run_plan(stages, left_out, elsewhere, logs, words, flakes, began):
                     sum(job.ended - job.began for job in jobs if "build" in job.lanes),
                     {job.name: job.ended - job.began for job in jobs if job.state == "done"}, parts,
                     left_parts=words.base is not None and not words.all, due=words.due)  # fmt: skip
+    if words.strict and not failed and words.commit:
+        if complaint := last_server.keep(pathlib.Path(release(logs), last_server.PROGRAM), words.commit):
+            say(complaint)
     if failed:
         say(f"the logs are kept in {logs}")
     print(f"{passed} passed, {failed} failed{rest}", flush=True)
@@ -234,6 +237,8 @@ def read_words(arguments=None):
     words.strict = not words.quick and not words.only and words.changed is None
     #: The names of parts whose code has changed, and that a landing leaves to --all.
     words.due = ()
+    #: What the tree had as the run began, if nothing was changed.
+    words.commit = None
     return words
 
 
@@ -247,14 +252,18 @@ def main():
     logs = pathlib.Path(tempfile.mkdtemp(prefix="iampass-test-"))
     # Packages are read by apt's own user.
     logs.chmod(0o755)
+    words.commit = last_server.clean_commit()
+    other, which = last_server.choose(logs)
     # A class stands between a file and its test.
     pattern = (words.only or "").partition(".")[2].replace(".", ".*", 1) or None
     if words.changed is not None:
-        plan, stages, left_out = choose_changed(words.changed, logs)
+        plan, stages, left_out = choose_changed(words.changed, logs, other)
     else:
-        plan = Plan(logs, pattern, words.all, took=stamp.last_times()).everything()
+        plan = Plan(logs, pattern, words.all, took=stamp.last_times(), other=other).everything()
         jobs, left_out = choose(words, plan)
         stages = [Stage(jobs, beside_noise=words.noise)]
+    if any(file in job.name for stage in stages for job in stage.jobs for file in ROLLING):
+        say(which)
     elsewhere = sorted({job.name for job in plan} - {job.name for stage in stages for job in stage.jobs})
     os.chdir(PROJECT)
     failed = 1
@@ -262,6 +271,8 @@ def main():
         failed = run_plan(stages, left_out, elsewhere, logs, words, second_tries.Flakes((TESTS / "flakes.txt").read_text()), began)
     finally:
         shutil.rmtree(logs / "debs", ignore_errors=True)
+        if other:
+            shutil.rmtree(other, ignore_errors=True)
         if not failed:
             shutil.rmtree(logs, ignore_errors=True)
     sys.exit(1 if failed else 0)

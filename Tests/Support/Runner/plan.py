@@ -60,6 +60,9 @@ LONG = "test_hostile_service test_one_process test_hostile_network test_floods t
 WAITING_HOSTS = ("host-waiting",)
 #: Files that start dozens of processes or threads at once. A browser does, too.
 CROWDED = "test_hostile_service test_one_process test_hostile_network test_floods test_hostile_routes test_several_servers".split()
+#: Files with two versions of the service on one database. In others both servers are of this version: their tests may ask for
+#: what an older one cannot do.
+ROLLING = ("test_rolling_upgrade",)
 #: Suites that decide nothing by waiting: they have one try.
 ONCE = ("Packaging", "Runner")
 #: One of them needs no programs.
@@ -81,7 +84,7 @@ DECIDING = ("IAMPASSProtocolTests/* HostSystemTests/* HostStateTests/* LoginModu
 
 
 class Plan:
-    def __init__(self, logs, pattern, takes_its_time=False, units=None, debug=False, took=None):
+    def __init__(self, logs, pattern, takes_its_time=False, units=None, debug=False, took=None, other=None):
         self.logs = logs
         self.debs = logs / "debs"
         self.pattern = pattern
@@ -93,6 +96,8 @@ class Plan:
         self.debug = debug
         #: The seconds of jobs in an earlier run, by their names.
         self.took = took or {}
+        #: The folder with another version's server, if there is one: see `last_server.py`.
+        self.other = other
         self.jobs = []
 
     def add(self, name, words, seconds, *lanes, suite=None, **more):
@@ -100,10 +105,8 @@ class Plan:
                              seconds, lanes, **more))  # fmt: skip
 
     def built(self):
-        """Where the programs are; for the release, build-product's last line says so."""
-        if self.debug:
-            return str(SCRATCH / "debug")
-        return (self.logs / "build.log").read_text().splitlines()[-1]
+        """Where the programs are."""
+        return str(SCRATCH / "debug") if self.debug else release(self.logs)
 
     def with_programs(self, *words):
         """A command that finds the release's programs, module and packages in its environment."""
@@ -136,9 +139,10 @@ class Plan:
             if module == "test_strangers":
                 # It compiles, in the folder of the unit tests.
                 lane, needs = "build", ("build", "unit-build")
+            other = {"IAMPASS_OTHER_VERSION": str(self.other)} if self.other and module in ROLLING else {}
             crowded = module in CROWDED or folder == "Browser" or lane == "build"
             self.system(f"{folder.lower()}/{module}", folder, module, seconds, lane, suite=folder.lower(), needs=needs,
-                        weight=2 if crowded else 1)  # fmt: skip
+                        weight=2 if crowded else 1, environment=other)  # fmt: skip
 
     def everything(self):
         self.add("format", "swift format lint --strict --recursive --parallel Package.swift Sources Tests".split(), 600, "light")
@@ -261,6 +265,11 @@ class Plan:
 
 #: Suites that --quick leaves out: they need booted hosts, or builds of their own.
 SLOW = ("host", "debian-12", "debian-13", "root-12", "root-13", "root-13-desktop", "root-13-greeters", "root-12-gdm", "root-13-gdm", "machine", "machine-13", "postgresql-17", "root-postgresql-17", "sanitizers", "sanitizers-build", "fuzzers", "fuzzers-build")
+
+
+def release(logs):
+    """The folder of the release's programs: build-product's last line."""
+    return (logs / "build.log").read_text().splitlines()[-1]
 
 
 def has_a_job(names):

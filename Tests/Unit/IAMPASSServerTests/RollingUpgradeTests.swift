@@ -8,8 +8,8 @@ import Testing
 /// An older version of the service works on the tables of this one: what can be held without its program.
 ///
 /// This shows that the new tables take the old version's statements, and not that its program works beside a newer one.
-/// Version 0.10 is not released yet: the text is from its sources of one day. An older program itself is tried only if
-/// `IAMPASS_OTHER_VERSION` names the folder of one: see `Service/two_servers.py`.
+/// Version 0.10 is not released yet: the text is from its sources of one day. An older program itself is tried by
+/// `Tests/System/Server/test_rolling_upgrade.py`: the one that an earlier whole run has kept.
 ///
 /// `released-statements.sql` has what version 0.10 asks a PostgreSQL database, a line a statement, as its sources had it.
 /// That text never changes while 0.10 may run beside a newer version. If a migration has to break one of the statements, it
