@@ -9,7 +9,7 @@ import Testing
 /// No statement reads all rows of a table that grows with the company: each is explained by each engine.
 @Suite struct StatementPlanTests {
   /// By their names on PostgreSQL, and on SQLite.
-  private static let growing: Set<String> = [
+  static let growing: Set<String> = [
     "session", "answer", "audit", "spent_nonce", "app_user", "user", "phone", "link", "code_use", "source_block",
     "listed_user", "signed_line", "signed_member", "group_member", "user_group", "host_credential", "joining",
     "join_code", "phone_credential", "push_subscription", "app_token", "face", "training", "host_boot", "host_mark",
@@ -17,7 +17,7 @@ import Testing
   ]
 
   /// What reads all users of a list, and may: a part of the statement, and why.
-  private static let wholeLists = [
+  static let wholeLists = [
     "AND user_id IS NOT NULL ORDER BY name": "a command that lists all of them",
     "WHERE listed_user.application = $1 ORDER BY": "what a phone is to sign, which is the whole list",
   ]
@@ -278,7 +278,7 @@ import Testing
         """)
   }
 
-  private static func names(in db: Database) throws -> Set<String> {
+  static func names(in db: Database) throws -> Set<String> {
     try String.fetchSet(db, sql: "SELECT name FROM sqlite_master WHERE type = 'table'")
   }
 
@@ -321,12 +321,12 @@ import Testing
     ])[0].map { try $0.get("line") }
   }
 
-  private static func parameterCount(of statement: String) -> Int {
+  static func parameterCount(of statement: String) -> Int {
     statement.matches(of: /\$([0-9]+)/).compactMap { Int($0.1) }.max() ?? 0
   }
 
   /// What the operations ask, but for what may read many rows.
-  private static func statements() throws -> [String] {
+  static func statements() throws -> [String] {
     let statements = try allStatements()
     for part in exceptions.keys { #expect(statements.contains { $0.contains(part) }, "nobody asks \(part)") }
     for whole in wholeStatements.keys { #expect(statements.contains(whole), "nobody asks \(whole)") }
