@@ -89,8 +89,8 @@ extension StorageEngine {
     try await write { db in
       try db.execute("DELETE FROM application WHERE id = $1", application.id)
       try db.execute(
-        "INSERT INTO audit (at, event, application) VALUES ($1, 'application taken back', $2)", now.milliseconds,
-        application.name)
+        "INSERT INTO audit (at, event, application) VALUES ($1, $2, $3)", now.milliseconds,
+        NotedEvent.applicationTakenBack.rawValue, application.name)
     }
   }
 

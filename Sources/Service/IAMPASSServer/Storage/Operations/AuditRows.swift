@@ -19,16 +19,18 @@ extension AuditEntry {
   }
 
   /// Adds an entry for what changes no row that has a trigger.
-  static func note(_ event: String, from address: String? = nil, at now: UnixTime, in db: some StorageTransaction)
+  static func note(_ event: NotedEvent, from address: String? = nil, at now: UnixTime, in db: some StorageTransaction)
     throws
   {
-    try db.execute("INSERT INTO audit (at, event, address) VALUES ($1, $2, $3)", now.milliseconds, event, address)
+    try db.execute(
+      "INSERT INTO audit (at, event, address) VALUES ($1, $2, $3)", now.milliseconds, event.rawValue, address)
   }
 
   /// Adds an entry to a database that is given up, and so to the one that follows it.
   static func noteMove(by actor: AuditActor, at now: UnixTime, in db: some StorageTransaction) throws {
     try db.execute(
-      "INSERT INTO audit (at, event, actor) VALUES ($1, 'database moved', $2)", now.milliseconds, actor.text)
+      "INSERT INTO audit (at, event, actor) VALUES ($1, $2, $3)", now.milliseconds,
+      NotedEvent.databaseMoved.rawValue, actor.text)
   }
 
   /// For a statement that also says `user_name`.
@@ -55,7 +57,7 @@ extension StorageEngine {
   /// Notes that a copy of everything was made.
   public func noteBackup() async throws {
     let now = now()
-    try await write { try AuditEntry.note("backup made", at: now, in: $0) }
+    try await write { try AuditEntry.note(.backupMade, at: now, in: $0) }
   }
 
   /// Entries with greater ids, the oldest first: for reading all of them in portions.

@@ -47,7 +47,7 @@ extension ConsoleAccess {
     let links = try db.change("DELETE FROM console_session WHERE key_hash = $1 RETURNING address", hash(key))
     let visits = try db.change("DELETE FROM console_visit WHERE key_hash = $1 RETURNING address", hash(key))
     for visit in links + visits {
-      try AuditEntry.note("console sign-out", from: visit.get("address"), at: now, in: db)
+      try AuditEntry.note(.consoleSignOut, from: visit.get("address"), at: now, in: db)
     }
   }
 

@@ -26,7 +26,7 @@ extension StorageEngine {
   }
 
   func noteExport(to client: ClientAddress, at now: UnixTime) async throws {
-    try await write { try AuditEntry.note("audit exported", from: client.text, at: now, in: $0) }
+    try await write { try AuditEntry.note(.auditExported, from: client.text, at: now, in: $0) }
   }
 
   func applications() async throws -> [ApplicationSummary] { try await read { try ApplicationSummary.find(in: $0) } }

@@ -40,7 +40,7 @@ extension StorageEngine {
       let isWhole = try SealMark.stored(in: db).clients == .sealed
       let count = try SealableRow.own(in: db).rewrite(in: db, sealed)
       if !isWhole { try SealMark.store(.sealing, in: db) }
-      if count > 0 || !isWhole { try AuditEntry.noteSeal("secrets sealed", "key=\(keys.firstID)", at: now, in: db) }
+      if count > 0 || !isWhole { try AuditEntry.noteSeal(.secretsSealed, "key=\(keys.firstID)", at: now, in: db) }
       return count
     }
     let isOwn: @Sendable (SealMark) -> Bool = { mark in
@@ -77,7 +77,7 @@ extension StorageEngine {
       guard isOwn(mark) else { throw SealFault(.overtaken) }
       let own = try SealableRow.own(in: db).rewrite(in: db, clear)
       if mark.clients != nil { try SealMark.store(nil, in: db) }
-      if own + clients > 0 { try AuditEntry.noteSeal("secrets unsealed", nil, at: now, in: db) }
+      if own + clients > 0 { try AuditEntry.noteSeal(.secretsUnsealed, nil, at: now, in: db) }
       return own + clients
     }
   }
@@ -148,7 +148,7 @@ extension StorageEngine {
       try db.execute("DELETE FROM push_subscription")
       let push = try keys.seal(PushTargets.newKey(), at: .pushKey, by: keys.firstID)
       try db.execute("UPDATE push_key SET private_key = $1", push)
-      try AuditEntry.noteSeal("lost key given up", "key=\(lost), new=\(keys.firstID)", at: now, in: db)
+      try AuditEntry.noteSeal(.lostKeyGivenUp, "key=\(lost), new=\(keys.firstID)", at: now, in: db)
       return GivenUpKey(id: lost, notifications: notifications.sorted(), clients: clients)
     }
   }
@@ -231,8 +231,9 @@ extension [SealableRow] {
 
 extension AuditEntry {
   fileprivate static func noteSeal(
-    _ event: String, _ reason: String?, at now: UnixTime, in db: some StorageTransaction
+    _ event: NotedEvent, _ reason: String?, at now: UnixTime, in db: some StorageTransaction
   ) throws {
-    try db.execute("INSERT INTO audit (at, event, reason) VALUES ($1, $2, $3)", now.milliseconds, event, reason)
+    try db.execute(
+      "INSERT INTO audit (at, event, reason) VALUES ($1, $2, $3)", now.milliseconds, event.rawValue, reason)
   }
 }
