@@ -82,6 +82,20 @@ import Testing
   }
 
   @Test(arguments: StorageEngine.allCases)
+  func itCountsAsAnotherIsRegistered(_ engine: StorageEngine) async throws {
+    let room = try await StorageFixture(engine)
+    let bad = try await room.phone()
+    try await room.execute(Self.damage, bad.id)
+    let (code, next) = (try await room.makeLink().code, try StorageFixture.newPhone())
+    // Otherwise a thief of a link could take over an account whose owner has a phone.
+    let result = try await room.storage.register(next, by: code, at: room.now) { facts in
+      facts.phones == [bad.id] ? StorageFixture.unusedLink(facts) : .failure(Refusal(.hasMobileDevice))
+    }
+    _ = try result.get()
+    #expect(try await room.storage.phone(next.id)?.name == "phone 2")
+  }
+
+  @Test(arguments: StorageEngine.allCases)
   func itsSilenceCountsAndKeepsNobodyElseHere(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     try await room.storage.changeSettings(of: room.application.id) { $0.silenceLeaves = true }

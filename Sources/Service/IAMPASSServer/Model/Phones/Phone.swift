@@ -39,13 +39,18 @@ extension Phone {
   }
 
   /// The name for people, which differs from the user's other phones.
-  var label: String { name.isEmpty ? Self.unnamed : name }
+  var label: String { Self.label(name) }
+
+  /// - Parameter name: as it is stored; empty for a phone without a name.
+  static func label(_ name: String) -> String { name.isEmpty ? unnamed : name }
 
   /// A name for one more phone: the requested one, or a plain word. It gets a number if another phone has the same
   /// name.
-  static func freeName(_ wish: String?, among phones: [Phone]) -> String {
+  ///
+  /// - Parameter labels: those of the user's other phones.
+  static func freeName(_ wish: String?, among labels: [String]) -> String {
     let wished = DisplayText.sanitized(wish ?? "", limit: greatestNameLength)
-    let taken = Set(phones.map(\.label))
+    let taken = Set(labels)
     // A first phone does not need a name, because there is no other phone.
     if wished.isEmpty, taken.isEmpty { return "" }
     let name = wished.isEmpty ? unnamed : wished

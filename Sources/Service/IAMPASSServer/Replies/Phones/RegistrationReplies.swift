@@ -196,7 +196,7 @@ private enum Registration {
       // All phones that the link replaces are lost.
       if link.replacesPhone, link.lostPhone == nil { return .success(link) }
       // Otherwise a thief of a link could take over an account whose owner has a phone.
-      let others = facts.phones.filter { $0.id != link.lostPhone }
+      let others = facts.phones.filter { $0 != link.lostPhone }
       return others.isEmpty || others.count < facts.greatestCount
         ? .success(link) : .failure(Refusal(.hasMobileDevice))
     }

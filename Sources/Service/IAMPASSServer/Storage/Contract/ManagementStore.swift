@@ -124,8 +124,8 @@ struct LinkedPhone: Sendable {
 struct LinkFacts: Sendable {
   /// The link; nil for an unknown code.
   let link: Link?
-  /// The live phones of the link's user.
-  let phones: [Phone]
+  /// The ids of the live phones of the link's user, also of those that this version cannot read.
+  let phones: [String]
   /// How many phones the user may have.
   let greatestCount: Int64
   /// Whether their application accepts credentials that are synced between devices.

@@ -77,7 +77,7 @@ extension StorageEngine {
       let link = try Link.find(code: code, in: db)
       let settings = try link.map { try ApplicationSettings.ofUser($0.user, in: db) }
       let facts = LinkFacts(
-        link: link, phones: try link.map { try Phone.live(of: $0.user, in: db) } ?? [],
+        link: link, phones: try link.map { try Phone.liveIDs(of: $0.user, in: db) } ?? [],
         greatestCount: settings?.phones ?? 0, acceptsSyncedPasskeys: settings?.acceptsSyncedPasskeys ?? false)
       switch try decide(facts) {
       case .failure(let refusal): return .failure(refusal)
@@ -97,7 +97,7 @@ extension NewPhone {
       replaced = try Phone.cutOff(user: link.user, phone: link.lostPhone, at: now, in: db)
       closed = try Session.close(all: .unanswered, of: link.user, .phoneLost, at: now, in: db)
     }
-    let name = Phone.freeName(name, among: try Phone.live(of: link.user, in: db))
+    let name = Phone.freeName(name, among: try Phone.labels(of: link.user, in: db))
     try Phone.register(self, named: name, by: link, at: now, in: db)
     try credential?.insert(phone: id, at: now, in: db)
     if let way { try PushTargets.keep(way, of: id, at: now, in: db, seals) }

@@ -64,6 +64,11 @@ extension Phone {
     ).map { try $0.get("id") }
   }
 
+  /// The names for people of the user's live phones, also of those that this version cannot read.
+  static func labels(of user: Int64, in db: some StorageTransaction) throws -> [String] {
+    try db.all(liveOnes, user).map { label(try $0.get("name")) }
+  }
+
   /// Registers a phone.
   static func register(
     _ phone: NewPhone, named name: String, by link: Link, at now: UnixTime, in db: some StorageTransaction
