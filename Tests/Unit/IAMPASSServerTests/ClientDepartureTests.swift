@@ -21,6 +21,9 @@ import Testing
     let session = try await fixture.started("alice")
     let status = try fixture.signed("GET", session.statusURL, by: session)
     #expect(await fixture.respond(gone(status)).status == 503)
+    // The service did not fail.
+    let failed = #"iampass_request_seconds_count{route="status",status="5xx"}"#
+    #expect(await !fixture.service.metricsText().contains(failed))
     // Its nonce was not used.
     #expect(await fixture.respond(status).status == 200)
     #expect(await fixture.respond(gone(try fixture.signed("POST", session.logoutURL, by: session))).status == 200)

@@ -37,7 +37,10 @@ final class Router: Sendable {
     let target = address.flatMap { RequestTarget($0.routed(request.target)) }
     let route = target.flatMap { Route(path: $0.path) }
     let reply = await reply(to: request, address, target, route)
-    core.metrics.requestTimes.note(reply, to: route, after: start.duration(to: .now))
+    // A question that was dropped because its client has gone did not fail.
+    if !(reply.status == 503 && request.hasLeft()) {
+      core.metrics.requestTimes.note(reply, to: route, after: start.duration(to: .now))
+    }
     return reply
   }
 
