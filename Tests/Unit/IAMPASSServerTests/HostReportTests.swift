@@ -52,6 +52,24 @@ import Testing
     #expect(portions.flatMap(\.self).map(\.credential) == ids)
   }
 
+  @Test func aReportThatTheDatabaseHasIsNotWrittenAgain() async throws {
+    let room = try await StorageFixture(.sqlite)
+    let computer = try await room.storage.createHostCredential(
+      named: "desk", host: "desk", of: room.application.id, at: room.now)
+    func record(_ software: String, _ epoch: Int64?) async throws {
+      let report = HostReport(credential: computer.id, software: software, listVersion: 1, listEpoch: epoch)
+      try await room.storage.record([report])
+    }
+    try await record("1", nil)
+    let storage = try #require(room.storage as? SQLiteStorage)
+    try await storage.write {
+      try $0.execute("CREATE TRIGGER written BEFORE UPDATE ON host_report BEGIN SELECT RAISE(ABORT, 'written'); END")
+    }
+    try await record("1", nil)
+    await #expect(throws: (any Error).self) { try await record("1", 1) }
+    await #expect(throws: (any Error).self) { try await record("2", nil) }
+  }
+
   @Test func whatWasStoredTakesBoundedMemory() async throws {
     let storage = Portions()
     let reports = HostReports(remembering: 20)
