@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from Support.HostileService.hostile_case import DONE, START, TIMEOUT, Case, hostile_world, session
-from Support.HostileService.hostile_replies import reply, silent
+from Support.HostileService.hostile_replies import close, reply, silent
 from Support.Service.ends import given_up
 from Support.Service.world import ABORT, MAXTRIES, SUCCESS, read
 
@@ -68,17 +68,20 @@ class InterruptedStart(Case):
         self.assertEqual(self.asked(service, "/l"), [])
 
     def test_a_start_that_is_not_answered_is_cancelled_by_its_name(self):
-        service, scene = self.serve_interrupted(silent)
-        service.behaviour["*"] = DONE
-        # Only our own service is told a name. The next service of these tests has other settings.
-        self.world.configure(send_context="yes")
-        result = self.play(ABORT, **scene)
-        # The reply to the start is waited for a second.
-        if given_up(result, waited=1):
-            return
-        names = [json.loads(request.body)["start"] for request in service.requests if request.path.startswith(START)]
-        self.assertEqual(len(names), 1)
-        self.assertEqual(len(self.asked(service, f"/authentication/cancel_start/application/{names[0]}")), 1)
+        # The reply to the start is waited for a second, or its connection is lost.
+        for answer, waited in ((silent, 1), (close, 0)):
+            with self.subTest(answer=answer.__name__):
+                service, scene = self.serve_interrupted(answer)
+                service.behaviour["*"] = DONE
+                # Only our own service is told a name. The next service of these tests has other settings.
+                self.world.configure(send_context="yes")
+                result = self.play(ABORT, **scene)
+                if given_up(result, waited=waited):
+                    continue
+                starts = [request for request in service.requests if request.path.startswith(START)]
+                names = [json.loads(request.body)["start"] for request in starts]
+                self.assertEqual(len(names), 1)
+                self.assertEqual(len(self.asked(service, f"/authentication/cancel_start/application/{names[0]}")), 1)
 
 
 if __name__ == "__main__":

@@ -63,7 +63,10 @@ final class ServiceConnection: AuthenticationService {
     do throws(ServiceError) {
       answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     } catch {
-      if case .transport(let failure) = error, failure.code == .interrupted { cancelUnansweredStart() }
+      // A repeated start may be interrupted after the first one was lost: the error is then the loss.
+      if case .transport(let failure) = error, failure.code == .interrupted || transport.isInterrupted {
+        cancelUnansweredStart()
+      }
       throw error
     }
     var session: RemoteSession?
