@@ -46,6 +46,7 @@ import Testing
     "users in their order": "783e62aa01bc700c",
     "rare entries": "027fb8813bef52a1",
     "counted once": "af388e45ced5f630",
+    "kept plans": "5b8e9d525c0faac2",
     "indices of old counters": "02799332ae09ee1d",
     "computers by name": "9a6e9b2d4b9ae759",
     "sealed clients": "46e875e02263997c",

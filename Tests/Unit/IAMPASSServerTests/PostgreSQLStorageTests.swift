@@ -112,6 +112,19 @@ import Testing
     #expect(kept == ["used"])
   }
 
+  /// PostgreSQL before 18 parses and plans a function in SQL at each call, unless its one expression can be put in the
+  /// caller's place. Those that read a table, as for each entry of the audit, must keep their plans.
+  @Test func onlyFunctionsOfOneExpressionAreInSQL() async throws {
+    let room = try await StorageFixture(.postgresql)
+    let functions = PostgreSQLCall(
+      """
+      SELECT proname::text FROM pg_proc JOIN pg_language ON pg_language.oid = prolang
+      WHERE lanname = 'sql' AND pronamespace = current_schema()::regnamespace ORDER BY proname::text
+      """)
+    let names = try connection(room).ask([functions])[0].compactMap { try $0.text(0) }
+    #expect(names == ["context_part", "database_time", "named_phone"])
+  }
+
   /// A night's outage of the housekeeper, or a flood, leaves more than one statement may delete.
   @Test func oldCountersGoInPortionsTheOldestFirst() async throws {
     let room = try await StorageFixture(.postgresql)

@@ -36,7 +36,7 @@ enum PostgreSQLSchema {
     .historyPlace, .auditActors, .changeChannel, .housekeeper, .userGroups, .oldCredentials, .syncedPasskeys,
     .phoneNews, .listCounts, .sealedClients, .markStamps, .signedMembers, .joinPages, .computersNames, .signInCounts,
     .consoleNetworks, .computersByName, .signingEntries, .allowedLocums, .silentComputers, .reasonsOfOrders,
-    .keptCounts, .usersInOrder, .rareEntries, .oldCounters, .countedOnce,
+    .keptCounts, .usersInOrder, .rareEntries, .oldCounters, .countedOnce, .keptPlans,
   ]
 
   /// The number of the advisory lock. It is one that other programs are unlikely to use.
