@@ -25,5 +25,10 @@ def program():
 
 def complaints(browser):
     """What is wrong with the page as it is, a line each."""
-    is_there = browser.read("return typeof window.axe === 'object'")
-    return browser.read(("" if is_there else program()) + RUN)
+    def look():
+        own = "" if browser.script("return typeof window.axe === 'object'") else program()
+        # Another page may have come meanwhile, without it.
+        found = browser.script(f"{own}\nif (!window.axe) return null; {RUN}")
+        return None if found is None else [found]
+
+    return browser.until(look, "a page that stays")[0]

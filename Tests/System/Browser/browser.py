@@ -42,7 +42,6 @@ BROKEN = """
 COMMAND_TIME = 90
 
 
-
 class PageHasGone(WebDriverException):
     """A page made way for the next one before a script there was over: Firefox's driver then has no value for it."""
 
