@@ -41,6 +41,7 @@ public final class LocalPostgreSQL: Sendable {
       max_connections = 1500
       fsync = off
       full_page_writes = off
+      max_wal_size = 256MB
       # It would look at each of hundreds of databases.
       autovacuum = off
       END
