@@ -212,7 +212,7 @@ enum AuditedActs {
     return try await room.storage.auditEntries(after: 0, limit: 1_000)
   }
 
-  /// Entries of the last release, which the database has too, say nothing of who did it.
+  /// Entries of the last release, which the database has too, do not say who did it.
   static func move() async throws -> [AuditEntry] {
     let room = try await MoveFixture()
     _ = try await command { try await DatabaseMove.run(from: room.folder, to: room.url) }
