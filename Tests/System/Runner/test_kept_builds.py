@@ -213,6 +213,24 @@ class KeptBuilds(unittest.TestCase):
         self.assertNotEqual(after[0], before[0])
         self.assertEqual(after[1], before[1])
 
+    def test_times_do_not_go_back_where_something_is_built(self):
+        before = self.cloned_again("built", says='"old: " + theirs')
+        self.write(self.folder / "built/.build-tests/build.db", "")
+        header = self.folder / "built/Sources/plain/include/plain.h"
+        time = header.stat().st_mtime_ns
+        self.build("built", keep="--keep-own")
+        self.assertEqual(header.stat().st_mtime_ns, time)
+        after = self.objects("built")
+        self.assertTrue(after[0] != before[0] and after[1] != before[1])
+
+    def test_a_header_that_has_changed_is_newer_than_the_build_that_is_kept(self):
+        before = self.cloned_again("older", says='"old: " + theirs')
+        header = self.folder / "older/Sources/plain/include/plain.h"
+        self.write(header, "extern int plain, more;\n")
+        os.utime(header, (1_000_000_000,) * 2)
+        self.build("older", keep="--keep-own")
+        self.assertGreater(header.stat().st_mtime_ns, max(before))
+
     def test_what_is_shipped_takes_none_of_its_own_code_that_is_kept(self):
         before = self.cloned_again("ships", says='"old: " + theirs')
         self.build("ships")
