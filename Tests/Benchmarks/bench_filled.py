@@ -10,6 +10,13 @@ from Support.Service.two_servers import TwoServers
 #: What a copy has of its own, and what it has of the session.
 OF_ITS_OWN = "id, token, started_at, approved_at, collected_at, delivered_at, duration"
 OF_THE_SESSION = "secret, application, source, context, answer_nonce, status, delivered, reply_secret, method"
+#: What a copy has of its own that has ended, and what it has of the session.
+OF_ITS_OWN_END = f"{OF_ITS_OWN}, status, delivered, ending, ended_at"
+OF_THE_ENDED_SESSION = "secret, application, source, context, answer_nonce, reply_secret, method"
+#: Seconds that an ended copy was allowed to last.
+DURATION = 60
+#: Copies of one statement.
+PORTION = 200_000
 
 
 class Filled:
@@ -30,15 +37,33 @@ class Filled:
     def copy_session(self, name, count, approved_at, duration):
         """Copies an active session, in turn for each of the added users."""
         self.change(f"""
-            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1}),
-              owner (owner, place) AS (
-                SELECT id, row_number() OVER (ORDER BY id) - 1 FROM {self.user_table} WHERE name LIKE '{self.USERS}%-%'),
-              owners (many) AS (SELECT count(*) FROM owner)
+            {self._numbers(0, count)}
             INSERT INTO session ({OF_ITS_OWN}, {self.user_column}, {OF_THE_SESSION})
             SELECT 'a' || {self.hex}, 'b' || {self.hex}, {approved_at}, {approved_at}, {approved_at}, {approved_at}, {duration},
               owner, {OF_THE_SESSION}
             FROM n CROSS JOIN owners JOIN owner ON place = i % many CROSS JOIN session WHERE session.id = '{name}'
             """, "ANALYZE")
+
+    def copy_ended(self, name, count, last, apart):
+        """Copies a session for each of the added users in turn. The copies ended `apart` milliseconds from each other, the
+        last one at `last`."""
+        at = f"{last} - i * {apart}"
+        for first in range(0, count, PORTION):
+            self.change(f"""
+                {self._numbers(first, min(first + PORTION, count))}
+                INSERT INTO session ({OF_ITS_OWN_END}, {self.user_column}, {OF_THE_ENDED_SESSION})
+                SELECT 'a' || {self.hex}, 'b' || {self.hex}, {at}, {at}, {at}, {at}, {DURATION}, 'closed', 'closed',
+                  'LOGGED_OUT', {at}, owner, {OF_THE_ENDED_SESSION}
+                FROM n CROSS JOIN owners JOIN owner ON place = i % many CROSS JOIN session WHERE session.id = '{name}'
+                """)
+        self.change(*self.known_after)
+
+    def _numbers(self, first, end):
+        return f"""
+            WITH RECURSIVE n (i) AS (SELECT {first} UNION ALL SELECT i + 1 FROM n WHERE i < {end - 1}),
+              owner (owner, place) AS (
+                SELECT id, row_number() OVER (ORDER BY id) - 1 FROM {self.user_table} WHERE name LIKE '{self.USERS}%-%'),
+              owners (many) AS (SELECT count(*) FROM owner)"""
 
     def set_ends(self, first, moments, duration):
         """Has the copies from this number on end at these moments."""
@@ -57,10 +82,16 @@ class Filled:
 class OnSQLite(Filled):
     name, elsewhere = "SQLite", ""
     user_table, user_column, hex = "user", "user", "printf('%031x', i)"
+    #: Nobody analyzes the file of a service.
+    known_after = ()
 
     def __init__(self):
         self.world = ServerWorld()
         self.world.serve_alone("--log-level", "notice")
+
+    @property
+    def place(self):
+        return ("--data", self.world.path("data"))
 
     def services(self):
         return [Service(self.world)]
@@ -90,10 +121,16 @@ class OnPostgreSQL(Filled):
 
     name, elsewhere = "PostgreSQL at a socket", ", at another server"
     user_table, user_column, hex = "app_user", "user_id", "lpad(to_hex(i), 31, '0')"
+    #: As autovacuum does.
+    known_after = ("ANALYZE",)
 
     def __init__(self):
         self.world = TwoServers()
         self.world.serve_twice(servers=2)
+
+    @property
+    def place(self):
+        return ("--database", self.world.url)
 
     def services(self):
         return [self._service(number) for number in (0, 1)]

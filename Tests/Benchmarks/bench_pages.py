@@ -41,12 +41,14 @@ def measure_pages(world, report):
 class Browser:
     """Signed in by a one-time link, over one connection."""
 
-    def __init__(self, world):
+    def __init__(self, world, place=None):
+        """`place`: the words that say where the database is."""
         parts = urllib.parse.urlsplit(world.address)
         self.origin, self.cookie = world.address, None
         self.connection = http.client.HTTPSConnection(
             parts.hostname, parts.port, context=ssl.create_default_context(cafile=world.certificate), timeout=60)
-        link = run(program("iampass-server"), "console-link", "--data", world.path("data")).strip()
+        place = place or ("--data", world.path("data"))
+        link = run(program("iampass-server"), "console-link", *place).strip()
         code = link.rstrip("/").rpartition("/")[2]
         self.connection.request("POST", "/console/enter", f"code={code}", {**HEADERS, "Origin": self.origin})
         reply = self.connection.getresponse()

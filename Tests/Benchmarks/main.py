@@ -1,8 +1,8 @@
 """packaging/bench: measures a whole sign-in, and what the background helper costs.
 
 usage: packaging/bench [--part sign-in|offline|helper|server|scale|load|fleet|desktop|presence|all[,…]] [--runs N]
-                       [--sessions N] [--phones N] [--sign-ins N] [--users N] [--overdue N] [--computers N]
-                       [--seconds N] [--built FOLDER] [--save]
+                       [--sessions N] [--phones N] [--sign-ins N] [--users N] [--overdue N] [--ended N]
+                       [--computers N] [--seconds N] [--built FOLDER] [--save]
 
 sign-in   `pamtester SERVICE USER authenticate` as a process, beside pam_permit and pam_unix: by the real service and a
           phone, and by a stand-in that approves at once
@@ -17,7 +17,8 @@ scale     on PostgreSQL: signed status requests of one server; starts a second o
           another; sign-ins while one of two servers is killed every five seconds; a move of --users users
 load      on SQLite, and on PostgreSQL at a socket: a signed status beside 5,000 unsigned requests a second of one stranger;
           starts while 5,000 users are added, on PostgreSQL at another server; statuses while 20 of 20,000 live sessions
-          end; --overdue sessions that are overdue when a server starts, and the starts beside their ends
+          end; --overdue sessions that are overdue when a server starts, and the starts beside their ends; the console's
+          pages with --ended sessions
 fleet     joins, one by one and many at once; the list of users of --computers computers that hold a request each: its
           size, also signed and with phones, and how soon a change reaches all; the service's memory and idle processor
           time; the console's pages with thousands of users, computers and sessions; apart from `all`
@@ -57,6 +58,7 @@ def parse():
     options.add_argument("--sign-ins", type=int, default=1_000, help="sign-ins while servers are killed (1000)")
     options.add_argument("--users", type=int, default=100_000, help="users that are moved to another database (100000)")
     options.add_argument("--overdue", type=int, default=50_000, help="sessions that are overdue at once (50000)")
+    options.add_argument("--ended", type=int, default=2_000_000, help="ended sessions behind the console (2000000)")
     options.add_argument("--computers", type=int, default=500, help="computers of the fleet, which has 5000 users (500)")
     options.add_argument("--seconds", type=int, default=60, help="how long the helper is looked at (60)")
     options.add_argument("--runs", type=int, default=40, help="runs of each case (40)")
@@ -113,6 +115,8 @@ def main():
         install("wrk", "python3-cryptography", "python3-h2")
         from bench_load import measure_load
         measure_load(report, options.overdue)
+        from bench_console import measure_console
+        measure_console(report, options.ended)
     if "fleet" in options.part:
         measure_fleet(report, options)
     if "desktop" in options.part:
