@@ -63,11 +63,12 @@ final class ServiceConnection: AuthenticationService {
     do throws(ServiceError) {
       answer = try client.start(token: token, question, durationSeconds: durationSeconds, deadline: deadline)
     } catch {
-      // A repeated start may be interrupted after the first one was lost: the error is then the loss.
-      if case .transport(let failure) = error, failure.code == .interrupted || transport.isInterrupted {
-        cancelUnansweredStart()
+      // The user may interrupt after the start was lost, and before it is sent again: the error is then the loss.
+      guard case .transport(let failure) = error, failure.code == .interrupted || transport.isInterrupted else {
+        throw error
       }
-      throw error
+      cancelUnansweredStart()
+      throw .transport(TransportError(.interrupted))
     }
     var session: RemoteSession?
     switch answer {
