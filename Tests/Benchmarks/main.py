@@ -14,7 +14,8 @@ server    signed status requests a second over 50 connections, beside a fixed te
           held requests; from a phone's leaving to the reply that waits for it
 scale     on PostgreSQL: signed status requests of one server; starts a second of one server and of two; sign-ins a
           second at a socket and over a network; from a phone's leaving at one server to the reply that waits at
-          another; sign-ins while one of two servers is killed every five seconds; a move of --users users
+          another; sign-ins while one of two servers is killed every five seconds; a move of --users users; transactions a
+          second of --phones pages while nothing happens, and memory with these and as many held requests
 load      on SQLite, and on PostgreSQL at a socket: a signed status beside 5,000 unsigned requests a second of one stranger;
           starts while 5,000 users are added, on PostgreSQL at another server; statuses while 20 of 20,000 live sessions
           end; --overdue sessions that are overdue when a server starts, and the starts beside their ends; the console's
@@ -54,7 +55,7 @@ def parse():
     options = argparse.ArgumentParser(prog="bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("--part", type=parts, default="all", help="one part or more, with commas between them (all)")
     options.add_argument("--sessions", type=int, default=1_000, help="watched sessions (1000)")
-    options.add_argument("--phones", type=int, default=5_000, help="phones, and held requests, of the server (5000)")
+    options.add_argument("--phones", type=int, default=5_000, help="phones, held requests and pages of a server (5000)")
     options.add_argument("--sign-ins", type=int, default=1_000, help="sign-ins while servers are killed (1000)")
     options.add_argument("--users", type=int, default=100_000, help="users that are moved to another database (100000)")
     options.add_argument("--overdue", type=int, default=50_000, help="sessions that are overdue at once (50000)")
@@ -111,6 +112,8 @@ def main():
         install("wrk", "python3-h2", "python3-cryptography")
         from bench_scale import measure_scale
         measure_scale(report, max(200, options.runs), options.sign_ins, options.users)
+        from bench_silent import measure_silent
+        measure_silent(report, options.phones)
     if "load" in options.part:
         install("wrk", "python3-cryptography", "python3-h2")
         from bench_load import measure_load
