@@ -13,8 +13,8 @@ from bench_rates import registered
 
 #: Milliseconds of the slowest page that are asked.
 LONGEST = 50
-#: Looks at each page; the users whose sessions there are; seconds for the copies of one engine.
-LOOKS, USERS, APART = 10, 5_000, 20
+#: Looks at each page; the users and the computers whose sessions there are; milliseconds between two sessions' ends.
+LOOKS, USERS, COMPUTERS, APART = 10, 5_000, 5_000, 20
 BATCH = 500
 
 
@@ -25,9 +25,9 @@ def measure_console(report, sessions):
             filled = engine()
             ending.callback(filled.close)
             _fill(filled, sessions)
-            report.part(f"The console on {filled.name}, {sessions:,} sessions of {USERS:,} users")
+            report.part(f"The console on {filled.name}, {sessions:,} sessions of {USERS:,} users at {COMPUTERS:,} computers")
             browser = Browser(filled.world, filled.place)
-            medians = [_measure(report, browser, *one) for one in _pages(browser).items()]
+            medians = [_measure(report, browser, *one) for one in _pages(browser, filled.USERS).items()]
             report.add("the slowest page", [max(medians)], "ms", LONGEST)
 
 
@@ -35,7 +35,9 @@ def _fill(filled, sessions):
     """Copies of a session of a phone, which ended one after the other before now."""
     [phone] = asyncio.run(_signed_in(filled.services()[0], filled.USERS))
     filled.stop()
-    filled.copy_ended(phone.session["session_name"], sessions, int(time.time() * 1_000), APART)
+    now = int(time.time() * 1_000)
+    filled.add_computers(filled.world.application["application_id"], COMPUTERS, now)
+    filled.copy_ended(phone.session["session_name"], sessions, now, APART, COMPUTERS)
     filled.begin()
 
 
@@ -50,13 +52,14 @@ async def _signed_in(service, users):
     return phones
 
 
-def _pages(browser):
+def _pages(browser, names):
     application = re.search(r'href="/console/application/([0-9a-f]+)"', browser.get("/applications"))[1]
     users = f"/application/{application}"
     user = re.findall(rf'href="/console({users}/user/[0-9]+)"', browser.get(users))[-1]
     return {
-        "front page": "", "applications": "/applications", "users": users, "users, searched": f"{users}?q={user}",
-        "a user": user, "sessions": "/sessions", "sessions, searched": "/sessions?computer=nobody-has-it", "audit": "/audit",
+        "front page": "", "applications": "/applications", "users": users, "users, searched": f"{users}?q={names}0-{USERS - 1}",
+        "a user": user, "computers": "/joins", "computers, searched": f"/joins?q=pc-{COMPUTERS - 1}", "sessions": "/sessions",
+        "sessions, searched": "/sessions?computer=nobody-has-it", "audit": "/audit",
         "audit, searched": "/audit?user=nobody-at-all",
     }
 

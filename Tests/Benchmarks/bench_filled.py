@@ -11,10 +11,12 @@ from Support.Service.two_servers import TwoServers
 OF_ITS_OWN = "id, token, started_at, approved_at, collected_at, delivered_at, duration"
 OF_THE_SESSION = "secret, application, source, context, answer_nonce, status, delivered, reply_secret, method"
 #: What a copy has of its own that has ended, and what it has of the session.
-OF_ITS_OWN_END = f"{OF_ITS_OWN}, status, delivered, ending, ended_at"
+OF_ITS_OWN_END = f"{OF_ITS_OWN}, status, delivered, ending, ended_at, credential"
 OF_THE_ENDED_SESSION = "secret, application, source, context, answer_nonce, reply_secret, method"
 #: Seconds that an ended copy was allowed to last.
 DURATION = 60
+#: Milliseconds of a day.
+DAY = 86_400_000
 #: Copies of one statement.
 PORTION = 200_000
 
@@ -39,21 +41,30 @@ class Filled:
         self.change(f"""
             {self._numbers(0, count)}
             INSERT INTO session ({OF_ITS_OWN}, {self.user_column}, {OF_THE_SESSION})
-            SELECT 'a' || {self.hex}, 'b' || {self.hex}, {approved_at}, {approved_at}, {approved_at}, {approved_at}, {duration},
-              owner, {OF_THE_SESSION}
+            SELECT 'a' || {self.hex('i')}, 'b' || {self.hex('i')}, {approved_at}, {approved_at}, {approved_at}, {approved_at},
+              {duration}, owner, {OF_THE_SESSION}
             FROM n CROSS JOIN owners JOIN owner ON place = i % many CROSS JOIN session WHERE session.id = '{name}'
             """, "ANALYZE")
 
-    def copy_ended(self, name, count, last, apart):
-        """Copies a session for each of the added users in turn. The copies ended `apart` milliseconds from each other, the
-        last one at `last`."""
+    def add_computers(self, application, count, now):
+        """With a credential each, which was just made and used."""
+        self.change(f"""
+            WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < {count - 1})
+            INSERT INTO host_credential (id, application, name, host, secret, created_at, last_used_at, used_day)
+            SELECT 'c' || {self.hex('i')}, id, 'pc-' || i, 'pc-' || i, secret, {now}, {now}, {now // DAY}
+            FROM n CROSS JOIN application WHERE id = '{application}'
+            """)
+
+    def copy_ended(self, name, count, last, apart, computers):
+        """Copies a session for each of the added users and of the computers in turn. The copies ended `apart` milliseconds
+        from each other, the last one at `last`."""
         at = f"{last} - i * {apart}"
         for first in range(0, count, PORTION):
             self.change(f"""
                 {self._numbers(first, min(first + PORTION, count))}
                 INSERT INTO session ({OF_ITS_OWN_END}, {self.user_column}, {OF_THE_ENDED_SESSION})
-                SELECT 'a' || {self.hex}, 'b' || {self.hex}, {at}, {at}, {at}, {at}, {DURATION}, 'closed', 'closed',
-                  'LOGGED_OUT', {at}, owner, {OF_THE_ENDED_SESSION}
+                SELECT 'a' || {self.hex('i')}, 'b' || {self.hex('i')}, {at}, {at}, {at}, {at}, {DURATION}, 'closed', 'closed',
+                  'LOGGED_OUT', {at}, 'c' || {self.hex(f'i % {computers}')}, owner, {OF_THE_ENDED_SESSION}
                 FROM n CROSS JOIN owners JOIN owner ON place = i % many CROSS JOIN session WHERE session.id = '{name}'
                 """)
         self.change(*self.known_after)
@@ -81,7 +92,7 @@ class Filled:
 
 class OnSQLite(Filled):
     name, elsewhere = "SQLite", ""
-    user_table, user_column, hex = "user", "user", "printf('%031x', i)"
+    user_table, user_column = "user", "user"
     #: Nobody analyzes the file of a service.
     known_after = ()
 
@@ -92,6 +103,10 @@ class OnSQLite(Filled):
     @property
     def place(self):
         return ("--data", self.world.path("data"))
+
+    @staticmethod
+    def hex(number):
+        return f"printf('%031x', {number})"
 
     def services(self):
         return [Service(self.world)]
@@ -120,7 +135,7 @@ class OnPostgreSQL(Filled):
     """By two servers, of which one is asked to add what the other one starts beside."""
 
     name, elsewhere = "PostgreSQL at a socket", ", at another server"
-    user_table, user_column, hex = "app_user", "user_id", "lpad(to_hex(i), 31, '0')"
+    user_table, user_column = "app_user", "user_id"
     #: As autovacuum does.
     known_after = ("ANALYZE",)
 
@@ -131,6 +146,10 @@ class OnPostgreSQL(Filled):
     @property
     def place(self):
         return ("--database", self.world.url)
+
+    @staticmethod
+    def hex(number):
+        return f"lpad(to_hex({number}), 31, '0')"
 
     def services(self):
         return [self._service(number) for number in (0, 1)]

@@ -58,7 +58,8 @@ ASKED_FIGURES = (
     ("a move of 100,000 users: nobody could write for", "s", 5, "asked",
      [("A move of 100,000 users", "to PostgreSQL: nobody could write for")]),
     *((f"{engine}, the slowest page of the console, 2,000,000 sessions", "ms", 50, "asked",
-       [(f"The console on {engine}", "the slowest page")]) for engine in ("SQLite", "PostgreSQL")),
+       [(f"The console on {engine}{place}, 2,000,000 sessions", "the slowest page")])
+      for engine, place in (("SQLite", ""), ("PostgreSQL", " at a socket"))),
     *((f"{engine}, {label}", unit, asked, "asked", [(f"A company's load on {engine}", line)])
       for engine in ("SQLite", "PostgreSQL") for label, unit, asked, line in LOAD_FIGURES),
 )
