@@ -3,10 +3,13 @@
 import asyncio
 import contextlib
 import os
+import pathlib
+import subprocess
 import sys
 import time
 
-from bench_phones import Connection, Phone, Service
+from bench_phones import PATIENCE, Connection, Phone, Service
+from bench_runs import processor_time
 from Support.Service import slow_line
 from Support.Service.postgresql import PostgreSQL
 from Support.Service.two_servers import TwoServers
@@ -31,15 +34,15 @@ def measure_rates(report):
         report.part("PostgreSQL at a socket, starts and sign-ins")
         services = [Service(_at(world, number)) for number in (0, 1)]
         asyncio.run(_measure_starts(report, services))
-        asyncio.run(_measure_sign_ins(report, services[0], "at a socket", LEAST_SIGN_INS[0]))
+        world.at(0)
+        asyncio.run(_measure_sign_ins(report, world, "at a socket", LEAST_SIGN_INS[0]))
     with contextlib.ExitStack() as ending:
         world = TwoServers()
         ending.callback(world.close)
         database = PostgreSQL(world.folder)
         world.serve_twice(servers=1, database=database, url=_slow(world, database))
         report.part(f"PostgreSQL with {NETWORK} ms of network each way, sign-ins")
-        asyncio.run(_measure_sign_ins(
-            report, Service(world), f"with {NETWORK} ms of network each way", LEAST_SIGN_INS[1]))
+        asyncio.run(_measure_sign_ins(report, world, f"with {NETWORK} ms of network each way", LEAST_SIGN_INS[1]))
 
 
 def _at(world, number):
@@ -65,10 +68,28 @@ async def _measure_starts(report, services):
         report.add(f"starts a second, {'one server' if count == 1 else 'two servers'}", [rate], "1/s", least=asked)
 
 
-async def _measure_sign_ins(report, service, name, asked):
+async def _measure_sign_ins(report, world, name, asked):
+    """Of users who have signed in before, as at most times of a day."""
+    service = Service(world)
     phones = await registered(service, "user-of-" + name.replace(" ", "-"), COUNT)
+    await _rate(phones, [service], Phone.sign_in_again)
+    before = _spent(world)
     rate = await _rate(phones, [service], Phone.sign_in_again)
     report.add(f"sign-ins a second, {name}", [rate], "1/s", least=asked)
+    for who, spent in _spent(world).items():
+        report.add(f"processor time of each {name}: {who}", [(spent - before[who]) / COUNT], "ms")
+
+
+def _spent(world):
+    """The processor time of all that share the machine in a sign-in, in ms."""
+    postmaster = int(pathlib.Path(world.postgresql.data, "postmaster.pid").read_text().split()[0])
+    children = subprocess.run(
+        ["pgrep", "--parent", str(postmaster)], check=True, capture_output=True, text=True, timeout=PATIENCE)
+    return {
+        "the server": processor_time([world.server.process.pid]),
+        "PostgreSQL": processor_time([postmaster, *map(int, children.stdout.split())]),
+        "phones and clients": time.process_time() * 1_000,
+    }
 
 
 async def registered(service, name, count):
