@@ -27,41 +27,6 @@ extension StorageEngine {
     }
   }
 
-  func start(
-    _ request: SessionStartRequest, at now: UnixTime,
-    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
-  ) async throws -> SessionStart {
-    let changed: @Sendable (SessionStart) -> [String]? = { $0.changed }
-    return try await write(changing: changed) { [seals] db in
-      try db.prefetch { db in
-        _ = try SealMark.stored(in: db)
-        try StartRecord.askFirst(of: request, in: db)
-      }
-      // A change would have it asked again.
-      let mark = try SealMark.stored(in: db)
-      let boot = try HostBoot.note(of: request, at: now, in: db)
-      let record = try StartRecord(of: request, at: now, in: db)
-      let ended = record.user?.endedUnread ?? []
-      let others: [String]? = boot?.endsOthers ?? false || record.user?.hasUnread ?? false ? nil : []
-      switch try decide(record) {
-      case .refuse(let obstacle):
-        try Session.note(obstacle, at: now, in: db)
-        return SessionStart(
-          boot: boot, outcome: .not(obstacle), ended: ended, changed: others.map { $0 + obstacle.changed })
-      case .goOn(let session, let isRung):
-        let begun = try session.opened(in: db, seals)
-        return SessionStart(boot: boot, outcome: .begun(begun, isRung: isRung), ended: ended, changed: others)
-      case .start(let terms):
-        let session = try Session(request, terms, at: now)
-        try session.insert(in: db, seals, under: mark)
-        if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
-        return SessionStart(
-          boot: boot, outcome: .started(session, isRung: terms.isRung), ended: ended,
-          changed: others.map { $0 + [session.id] })
-      }
-    }
-  }
-
   func record(_ use: CodeUse, of name: String, by signInClient: SignInClient, at now: UnixTime) async throws
     -> CodeUseOutcome
   {
@@ -122,6 +87,44 @@ extension StorageEngine {
 }
 
 extension ServiceEngine {
+  func start(
+    _ request: SessionStartRequest, at now: UnixTime,
+    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+  ) async throws -> SessionStart {
+    let changed: @Sendable (SessionStart) -> [String]? = { $0.changed }
+    return try await write(changing: changed) { [seals, startGuesses] db in
+      try db.prefetch { db in
+        _ = try SealMark.stored(in: db)
+        try StartRecord.askFirst(of: request, guessing: startGuesses[request.userKey], at: now, in: db)
+      }
+      // A change would have it asked again.
+      let mark = try SealMark.stored(in: db)
+      let boot = try HostBoot.note(of: request, at: now, in: db)
+      let record = try StartRecord(of: request, at: now, in: db)
+      if let user = record.user {
+        startGuesses.keep(StartGuess(user: user.id, record.settings, request), as: request.userKey)
+      }
+      let ended = record.user?.endedUnread ?? []
+      let others: [String]? = boot?.endsOthers ?? false || record.user?.hasUnread ?? false ? nil : []
+      switch try decide(record) {
+      case .refuse(let obstacle):
+        try Session.note(obstacle, at: now, in: db)
+        return SessionStart(
+          boot: boot, outcome: .not(obstacle), ended: ended, changed: others.map { $0 + obstacle.changed })
+      case .goOn(let session, let isRung):
+        let begun = try session.opened(in: db, seals)
+        return SessionStart(boot: boot, outcome: .begun(begun, isRung: isRung), ended: ended, changed: others)
+      case .start(let terms):
+        let session = try Session(request, terms, at: now)
+        try session.insert(in: db, seals, under: mark)
+        if terms.locum != nil { try User.takeLocum(of: terms.user, in: db) }
+        return SessionStart(
+          boot: boot, outcome: .started(session, isRung: terms.isRung), ended: ended,
+          changed: others.map { $0 + [session.id] })
+      }
+    }
+  }
+
   func knownKeys(ofSession id: String) -> SessionKeys? { sessionKeys[id] }
 
   func keys(ofSession id: String) async throws -> SessionKeys? {
@@ -213,12 +216,17 @@ extension HostBoot {
 
 extension StartRecord {
   /// Asks all questions that are known before the first answer.
-  fileprivate static func askFirst(of request: SessionStartRequest, in db: some StorageTransaction) throws {
+  ///
+  /// - Parameter guess: whose rows are asked for as well.
+  fileprivate static func askFirst(
+    of request: SessionStartRequest, guessing guess: StartGuess?, at now: UnixTime, in db: some StorageTransaction
+  ) throws {
     _ = try request.signInClient.isUsable(in: db)
     if request.boot != nil, let credential = request.signInClient.credential {
       _ = try HostBoot.newest(of: credential.id, in: db)
     }
     try askForUser(of: request, in: db)
+    try guess?.askAll(request, now, db)
   }
 
   /// What names the user, and who asks: a host credential, which may be a copy's, or the application by itself.
@@ -239,10 +247,9 @@ extension StartRecord {
     let credential = settings.holdsClones ? request.signInClient.credential?.id : nil
     let readsCodes = request.showsCode(under: settings)
     try db.prefetch { db in
-      if let credential { _ = try CloneDetector.isForked(credential, in: db) }
-      // This is already answered. The question was not needed if the computer is refused, which is rare.
+      // This is already answered. The other questions are not needed if the computer is refused, which is rare.
       let user = try User.find(request.user, application: request.signInClient.application.id, in: db)
-      if let user { try AskedUser.askAll(of: user, request, readsCodes: readsCodes, now, db) }
+      if let user { try StartGuess(user: user.id, settings, request).askAll(request, now, db) }
     }
     isComputerHeld = try credential.map { try CloneDetector.isForked($0, in: db) } ?? false
     guard isClientUsable, !settings.isDisabled, !isComputerHeld else {
@@ -255,6 +262,32 @@ extension StartRecord {
   }
 }
 
+/// Whom a user's name meant at the last start, and what that start asked of the user. The next one asks the same of the
+/// same user in its first visit to the database, together with whom the name means now: only that counts, and what was
+/// asked of another user is not used.
+struct StartGuess: Sendable {
+  private let user: Int64
+  private let holdsClones: Bool
+  private let readsCodes: Bool
+
+  fileprivate init(user: Int64, _ settings: ApplicationSettings, _ request: SessionStartRequest) {
+    self.user = user
+    holdsClones = settings.holdsClones
+    readsCodes = request.showsCode(under: settings)
+  }
+
+  fileprivate func askAll(_ request: SessionStartRequest, _ now: UnixTime, _ db: some StorageTransaction) throws {
+    if holdsClones, let credential = request.signInClient.credential {
+      _ = try CloneDetector.isForked(credential.id, in: db)
+    }
+    try StartRecord.AskedUser.askAll(of: user, request, readsCodes: readsCodes, now, db)
+  }
+}
+
+extension SessionStartRequest {
+  fileprivate var userKey: String { signInClient.application.id + " " + user }
+}
+
 extension StartFacts.AskedPhone {
   fileprivate init(_ phone: Phone, _ means: PhoneMeans) {
     self.init(
@@ -265,14 +298,14 @@ extension StartFacts.AskedPhone {
 
 extension StartRecord.AskedUser {
   fileprivate static func askAll(
-    of user: User, _ request: SessionStartRequest, readsCodes: Bool, _ now: UnixTime, _ db: some StorageTransaction
+    of user: Int64, _ request: SessionStartRequest, readsCodes: Bool, _ now: UnixTime, _ db: some StorageTransaction
   ) throws {
-    _ = try Phone.readable(of: user.id, in: db)
-    _ = try PhoneMeans.ofLive(user.id, in: db)
-    _ = try SourceBlock.isSet(user: user.id, source: request.source.text, at: now, in: db)
-    _ = try Denials.recent(of: user.id, at: now, in: db)
-    _ = try Session.unended(of: user.id, in: db)
-    if readsCodes { _ = try MatchCodesInUse.ended(of: user.id, at: now, in: db) }
+    _ = try Phone.readable(of: user, in: db)
+    _ = try PhoneMeans.ofLive(user, in: db)
+    _ = try SourceBlock.isSet(user: user, source: request.source.text, at: now, in: db)
+    _ = try Denials.recent(of: user, at: now, in: db)
+    _ = try Session.unended(of: user, in: db)
+    if readsCodes { _ = try MatchCodesInUse.ended(of: user, at: now, in: db) }
   }
 
   fileprivate init(

@@ -44,6 +44,8 @@ extension StorageEngine {
 protocol ServiceEngine: StorageEngine, ServiceStorage {
   /// The keys of sessions whose clients asked recently.
   var sessionKeys: Remembered<SessionKeys> { get }
+  /// By application and user's name.
+  var startGuesses: Remembered<StartGuess> { get }
 
   /// Uses a nonce, together with all others that wait by then.
   func useNonce(_ nonceUse: NonceUse) async throws -> NonceUse.Outcome

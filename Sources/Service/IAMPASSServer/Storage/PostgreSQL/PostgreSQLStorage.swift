@@ -27,6 +27,7 @@ public struct PostgreSQLStorage: Sendable {
   let time: PostgreSQLTime
   let nonceUses: NonceUseQueue
   let sessionKeys = Remembered<SessionKeys>()
+  let startGuesses = Remembered<StartGuess>()
   /// News of other servers.
   var changeListener: (any ChangeListener)? { listener }
   let listener: PostgreSQLChangeListener

@@ -25,6 +25,7 @@ public struct SQLiteStorage: Sendable {
   let places: SQLitePlaces
   let health: SQLiteHealth
   let sessionKeys = Remembered<SessionKeys>()
+  let startGuesses = Remembered<StartGuess>()
   let sessions = KnownSessions()
   /// Decides which of its failures are logged.
   let alarm = StorageAlarm()
