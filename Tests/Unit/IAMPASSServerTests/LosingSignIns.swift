@@ -46,8 +46,8 @@ extension LosingStorage {
     try await call { try await $0.keys(ofSession: id) }
   }
 
-  /// From memory, which is not lost.
-  func knownKeys(ofSession id: String) -> SessionKeys? { inner.knownKeys(ofSession: id) }
+  /// As at a server that did not start the session.
+  func knownKeys(ofSession id: String) -> SessionKeys? { nil }
 
   func session(_ id: String) async throws -> Session? {
     try await call { try await $0.session(id) }
@@ -87,10 +87,10 @@ extension LosingStorage {
     try await call { try await $0.changeSession(id, by: step) }
   }
 
-  func changeUnended(
-    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
-  ) async throws -> [Session] {
-    try await call { try await $0.changeUnended(of: user, by: step) }
+  func changeSession(
+    _ known: SessionView, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> (view: SessionView, isChanged: Bool)? {
+    try await call { try await $0.changeSession(known, by: step) }
   }
 
   func endOverdue(at now: UnixTime, after place: OverdueCursor?, limit: Int) async throws -> OverduePortion {

@@ -36,7 +36,7 @@ import Testing
         "signInClients(_:)", "useNonce(_:at:)", "useNonce(_:reading:at:)", "mark()", "addUsers(_:called:to:)",
         "makeLink(_:at:)",
         "link(_:)", "register(_:by:at:deciding:)", "start(_:at:deciding:)", "phone(_:)", "requests(for:at:)",
-        "changeUnended(of:by:)", "answer(_:by:at:deciding:)", "keys(ofSession:)",
+        "answer(_:by:at:deciding:)", "keys(ofSession:)",
         "useNonce(_:telling:at:)", "changeSession(_:by:)", "setPresence(_:of:at:)", "account(of:at:)",
       ]))
   }

@@ -147,6 +147,32 @@ import Testing
     #expect(trips <= 2)
   }
 
+  @Test func anApprovalThatIsToldIsStoredInOneVisit() async throws {
+    let office = try await RoundTripFixture()
+    for _ in 1...2 {
+      let session = try await office.started()
+      _ = try await office.room.answer(session.id, .approve, by: office.phone).get()
+      let known = try #require(await office.storage.sessionView(session.id))
+      let trips = try await office.trips {
+        let told = try await office.storage.collect(known, at: office.room.now)
+        #expect(told?.session.lifecycle.isUncollected == false)
+      }
+      #expect(trips == 1)
+      let stored = try await office.storage.session(session.id)
+      #expect(stored?.lifecycle.collectedAt == office.room.now)
+    }
+  }
+
+  @Test func aStartedSessionsKeysNeedNoVisit() async throws {
+    let office = try await RoundTripFixture()
+    let session = try await office.started()
+    let trips = try await office.trips {
+      let keys = try await office.storage.keys(ofSession: session.id)
+      #expect(keys?.token == session.token)
+    }
+    #expect(trips == 0)
+  }
+
   @Test func anEndWaitsForOneAnswerAndItsCommit() async throws {
     let office = try await RoundTripFixture()
     let session = try await office.started()

@@ -283,24 +283,6 @@ import Testing
   // MARK: Steps
 
   @Test(arguments: StorageEngine.allCases)
-  func aStepChangesAllOfItsSessionsOrNone(_ engine: StorageEngine) async throws {
-    let room = try await StorageFixture(engine)
-    let phone = try await room.phone()
-    for host in ["web-1", "web-2", "web-3"] { _ = try await room.started(room.ask(host: host)) }
-    let now = room.now
-    let second = try #require(await room.storage.requests(for: phone, at: room.now)).unended[1].id
-    await #expect(throws: StorageFixture.Thrown.self) {
-      try await room.storage.changeUnended(of: phone.user) { session in
-        if session.id == second { throw StorageFixture.Thrown() }
-        session.lifecycle.seen(at: now)
-        return true
-      }
-    }
-    let statuses = try #require(await room.storage.requests(for: phone, at: room.now)).unended.map(\.lifecycle.status)
-    #expect(statuses == [.pending, .pending, .pending])
-  }
-
-  @Test(arguments: StorageEngine.allCases)
   func onlyWhatAStepSaysItChangedIsStored(_ engine: StorageEngine) async throws {
     let room = try await StorageFixture(engine)
     _ = try await room.phone()

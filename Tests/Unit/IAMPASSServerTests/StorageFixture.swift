@@ -194,3 +194,11 @@ final class StorageFixture: Sendable {
   /// What a rule throws when a test wants it to.
   struct Thrown: Error {}
 }
+
+extension SessionStore {
+  /// The session as its client gets it.
+  func collect(_ id: String, at now: UnixTime) async throws -> SessionView? {
+    guard let known = try await sessionView(id) else { return nil }
+    return try await collect(known, at: now)
+  }
+}

@@ -137,7 +137,7 @@ import Testing
     let requests = try #require(await room.storage.requests(for: phone, at: room.now))
     #expect(requests.unended.map(\.id) == [session.id] && requests.unreadable == [bad])
     #expect(try await room.storage.account(of: phone, at: room.now).unended.map(\.id) == [session.id])
-    #expect(try await room.storage.see([session.id], of: phone.user, at: room.now).map(\.id) == [session.id])
+    #expect(try await room.storage.see(session, at: room.now))
     // It had not ended.
     let closed = try await room.storage.deleteUsers(["alice"], of: room.application.id, at: room.now)
     #expect(closed.contains { $0.id == bad })

@@ -147,7 +147,7 @@ final class Router: Sendable {
     case .status(let id):
       try await signed(session: id, call) { moment in
         if let reply = try await sessions.statusAtOnce(moment, call) { return reply.marked(moment.mark) }
-        return try await sessions.status(of: id, call).finished(marked)
+        return try await sessions.status(of: id, after: moment, call).finished(marked)
       }
     case .logout(let id): try await signed(session: id, call) { _ in try await marked(sessions.logOut(id)) }
     }

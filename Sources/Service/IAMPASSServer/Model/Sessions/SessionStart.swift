@@ -6,6 +6,14 @@ struct SessionStart: Sendable {
     case started(Session, isRung: Bool)
     /// The same start was already taken, as this session.
     case begun(Session, isRung: Bool)
+
+    /// Nil if none was started.
+    var session: Session? {
+      switch self {
+      case .not: nil
+      case .started(let session, _), .begun(let session, _): session
+      }
+    }
   }
 
   /// The effect of the computer's boot on its sessions; nil without a signed boot and a host credential.

@@ -42,7 +42,7 @@ actor HeldStatus {
       guard isNews || view.session.lifecycle.isUncollected else {
         return .reply(try await replies.reply(view, applied: wait, call))
       }
-      return .reply(try await replies.deliver(id, applied: wait, call, at: now))
+      return .reply(try await replies.deliver(view, applied: wait, call, at: now))
     }
     let untilDeadline = view.session.lifecycle.deadline?.milliseconds(since: now) ?? patience
     return .nothingYet(milliseconds: min(patience, untilDeadline))

@@ -129,13 +129,28 @@ struct SessionReplies: Sendable {
   }
 
   /// The status, or, with `Prefer: wait`, the next one.
-  func status(of id: String, _ call: Call) async throws -> ServiceReply {
+  ///
+  /// - Parameter moment: what was read with the request's nonce.
+  func status(of id: String, after moment: SessionMoment, _ call: Call) async throws -> ServiceReply {
+    if let news = try await news(in: moment, call) { return news }
     let held = HeldStatus(id, call, replies: self)
     switch try await held.poll(isLast: false) {
     case .reply(let reply): return reply
     case .nothingYet(let patience):
       return ServiceReply(holding: HeldReply(held.watch, patience: patience) { try await held.poll(isLast: $0) })
     }
+  }
+
+  /// The status, if the client has not got it yet and need not wait for it.
+  private func news(in moment: SessionMoment, _ call: Call) async throws -> ServiceReply? {
+    let now = core.clock()
+    guard let view = moment.view, !view.session.isOverdue(at: now) else { return nil }
+    let wait = call.request.preferredWait(longest: longestWait)
+    let lifecycle = view.session.lifecycle
+    guard view.session.isNews || wait == nil && lifecycle.isUncollected else { return nil }
+    // See ``HeldStatus``: the phone's answer may come at once.
+    guard wait == nil || lifecycle.status != .identifying else { return nil }
+    return try await deliver(view, applied: wait, call, at: now)
   }
 
   /// The status reply for the client, with an approval token if there is one.
@@ -169,10 +184,12 @@ struct SessionReplies: Sendable {
   }
 
   /// Sends the status to the client, and notes that.
+  ///
+  /// - Parameter known: the session as it was read before.
   func deliver(
-    _ id: String, applied wait: Int64?, _ call: Call, at now: UnixTime
+    _ known: SessionView, applied wait: Int64?, _ call: Call, at now: UnixTime
   ) async throws -> ServiceReply {
-    guard let view = try await core.storage.collect(id, at: now) else { return .refused(.unknownSession) }
+    guard let view = try await core.storage.collect(known, at: now) else { return .refused(.unknownSession) }
     return try await reply(view, applied: wait, call)
   }
 

@@ -68,12 +68,12 @@ actor DeviceEvents: EventSource {
       let shown = replies.shown(state.requests, to: verified, at: now)
       var events: [UInt8] = []
       // An expired request is closed a moment later.
-      var deadline = shown.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
-      let counts = Dictionary(uniqueKeysWithValues: shown.requests.map { ($0.session, $0.blocked ?? 0) })
+      var deadline = shown.reply.requests.map(\.secondsLeft).min().map { now.advanced(seconds: $0 + 1) }
+      let counts = Dictionary(uniqueKeysWithValues: shown.reply.requests.map { ($0.session, $0.blocked ?? 0) })
       if let due = due(counts, at: now) {
         if due <= now {
           shownRequests = (counts, now)
-          events += Self.event("requests", try await replies.show(shown, of: verified.user, applied: nil, at: now).body)
+          events += Self.event("requests", try await replies.show(shown, applied: nil, at: now).body)
         } else {
           deadline = min(deadline ?? due, due)
         }

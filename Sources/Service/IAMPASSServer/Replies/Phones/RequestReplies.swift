@@ -35,14 +35,14 @@ struct RequestReplies: Sendable {
   ) async throws -> HeldReply.PollResult {
     let now = core.clock()
     guard let shown = try await openRequests(of: verified, at: now) else { return .reply(Refusal.cutOff.reply) }
-    if isLast { return .reply(ServiceReply(200, shown.encoded())) }
+    if isLast { return .reply(ServiceReply(200, shown.reply.encoded())) }
     let patience = end.milliseconds(since: now)
     // A waiting phone gets a reply at once if a method is newly required, or a code was newly used.
-    guard !arrival.isNews(shown), Set(shown.requests.map(\.session)) == known, patience > 0 else {
-      return .reply(try await show(shown, of: verified.user, applied: wait, at: now))
+    guard !arrival.isNews(shown.reply), Set(shown.reply.requests.map(\.session)) == known, patience > 0 else {
+      return .reply(try await show(shown, applied: wait, at: now))
     }
     // An expired request is closed a moment later.
-    let untilDeadline = shown.requests.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
+    let untilDeadline = shown.reply.requests.map { $0.secondsLeft * 1_000 + 1_000 }.min() ?? patience
     return .nothingYet(milliseconds: min(patience, untilDeadline))
   }
 
@@ -60,30 +60,44 @@ struct RequestReplies: Sendable {
   }
 
   /// The user's open requests; nil if the phone was revoked meanwhile.
-  func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> RequestsReply? {
+  func openRequests(of verified: VerifiedStatement, at now: UnixTime) async throws -> ShownRequests? {
     try await core.storage.requests(for: verified.acting, at: now).map { shown($0, to: verified, at: now) }
   }
 
   /// Those of these requests that wait for this phone's answer, and what else is shown with them.
-  func shown(_ requests: PhoneRequests, to verified: VerifiedStatement, at now: UnixTime) -> RequestsReply {
+  func shown(_ requests: PhoneRequests, to verified: VerifiedStatement, at now: UnixTime) -> ShownRequests {
     core.tell(leftOut: requests.unreadable)
-    return RequestsReply(
+    let reply = RequestsReply(
       requests: requests.unended.compactMap {
         $0.openRequest(for: verified.phone, at: now, credential: requests.credential)
       },
       training: requests.missingMethods, codesUsed: requests.codeUses.map(\.report),
       answered: requests.elsewhere.map(\.message))
+    let ids = Set(reply.requests.map(\.session))
+    return ShownRequests(
+      reply: reply,
+      unseen: requests.unended.filter {
+        $0.user == verified.user && $0.lifecycle.status == .pending && ids.contains($0.id)
+      })
   }
 
   /// Marks the requests as seen before they are shown, so that their clients say "identifying".
   func show(
-    _ shown: RequestsReply, of user: Int64, applied wait: Int64?, at now: UnixTime
+    _ shown: ShownRequests, applied wait: Int64?, at now: UnixTime
   ) async throws -> ServiceReply {
-    let seen = try await core.storage.see(Set(shown.requests.map(\.session)), of: user, at: now)
-    for session in seen { core.board.changed(.session(session.id)) }
-    let reply = ServiceReply(200, shown.encoded())
+    for session in shown.unseen where try await core.storage.see(session, at: now) {
+      core.board.changed(.session(session.id))
+    }
+    let reply = ServiceReply(200, shown.reply.encoded())
     return wait.map { reply.adding("Preference-Applied", "wait=\($0)") } ?? reply
   }
+}
+
+/// What a phone is shown.
+struct ShownRequests: Sendable {
+  let reply: RequestsReply
+  /// Those of the phone's user that no phone has shown yet.
+  let unseen: [Session]
 }
 
 /// The result of a listing's first look.

@@ -60,13 +60,11 @@ protocol SessionStore: Sendable {
     _ id: String, by step: @escaping @Sendable (inout Session) throws -> Bool
   ) async throws -> (view: SessionView, isChanged: Bool)?
 
-  /// Changes by `step` each of the user's sessions that had not ended when they were last stored. Stores those for
-  /// which `step` returns true, all or none.
-  ///
-  /// - Returns: the changed sessions.
-  func changeUnended(
-    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
-  ) async throws -> [Session]
+  /// The same for a session that was read before. `step` may run twice: an engine may begin with the session as it was read,
+  /// and then stores the change only if the session has not changed since.
+  func changeSession(
+    _ known: SessionView, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> (view: SessionView, isChanged: Bool)?
 
   /// Ends expired sessions in one step, the longest overdue first.
   ///
@@ -149,6 +147,12 @@ extension SessionStore {
 
   func knownKeys(ofSession id: String) -> SessionKeys? { nil }
 
+  func changeSession(
+    _ known: SessionView, by step: @escaping @Sendable (inout Session) throws -> Bool
+  ) async throws -> (view: SessionView, isChanged: Bool)? {
+    try await changeSession(known.session.id, by: step)
+  }
+
   /// Ends the session for its client. Nil if it had ended before, or there is none.
   func logOut(_ id: String, at now: UnixTime) async throws -> Session? {
     let change = try await changeSession(id) { $0.logOut(at: now) }
@@ -156,8 +160,8 @@ extension SessionStore {
   }
 
   /// The session for its client. The storage notes that the client got it. Nil if there is none.
-  func collect(_ id: String, at now: UnixTime) async throws -> SessionView? {
-    try await changeSession(id) { session in
+  func collect(_ known: SessionView, at now: UnixTime) async throws -> SessionView? {
+    try await changeSession(known) { session in
       let before = session.lifecycle
       session.lifecycle.collect(at: now)
       guard session.lifecycle != before || session.isNews else { return false }
@@ -166,13 +170,17 @@ extension SessionStore {
     }?.view
   }
 
-  /// Notes that the phone shows these requests. Returns those that are shown for the first time.
-  func see(_ ids: Set<String>, of user: Int64, at now: UnixTime) async throws -> [Session] {
-    try await changeUnended(of: user) { session in
-      guard ids.contains(session.id), session.lifecycle.status == .pending else { return false }
+  /// Notes that a phone shows this request. False if one has shown it before.
+  ///
+  /// - Parameter known: the request as it was read before.
+  func see(_ known: Session, at now: UnixTime) async throws -> Bool {
+    // A request that waits for its answer has neither an approval nor a token.
+    let change = try await changeSession(SessionView(session: known, approval: nil, userID: nil)) { session in
+      guard session.lifecycle.status == .pending else { return false }
       session.lifecycle.seen(at: now)
       return true
     }
+    return change?.isChanged ?? false
   }
 
   /// Ends this one session if it has expired. Nil if there is none.

@@ -75,12 +75,6 @@ extension StorageEngine {
     }
   }
 
-  func changeUnended(
-    of user: Int64, by step: @escaping @Sendable (inout Session) throws -> Bool
-  ) async throws -> [Session] {
-    try await write { db in try Session.change(Session.unended(of: user, in: db), by: step, in: db) }
-  }
-
   func endOverdue(at now: UnixTime, after place: OverdueCursor?, limit: Int) async throws -> OverduePortion {
     try await write { try OverduePortion.end(at: now, after: place, limit: limit, in: $0) }
   }
@@ -88,6 +82,18 @@ extension StorageEngine {
 
 extension ServiceEngine {
   func start(
+    _ request: SessionStartRequest, at now: UnixTime,
+    deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
+  ) async throws -> SessionStart {
+    let start = try await stored(request, at: now, deciding: decide)
+    // Its first status comes soon. A session that cannot be opened has no keys.
+    if let session = start.outcome.session, let keys = try? SessionKeys(session) {
+      sessionKeys.keep(keys, as: session.id)
+    }
+    return start
+  }
+
+  private func stored(
     _ request: SessionStartRequest, at now: UnixTime,
     deciding decide: @escaping @Sendable (StartRecord) throws -> StartPolicy.Decision
   ) async throws -> SessionStart {

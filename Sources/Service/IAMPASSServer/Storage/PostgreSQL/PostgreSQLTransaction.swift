@@ -14,6 +14,8 @@ public final class PostgreSQLTransaction: StorageTransaction {
   private let openingCount: Int
   /// The questions of ``prefetch(_:)`` while they are collected.
   private var collected: [PostgreSQLCall]?
+  /// What is told the rows of the change that goes with the commit, and its place among the unsent calls.
+  private var lastChange: (place: Int, told: ([PostgreSQLRow]) -> Void)?
   /// The answers of ``prefetch(_:)`` since the last change.
   private var answers: [PostgreSQLCall: [PostgreSQLRow]] = [:]
 
@@ -68,6 +70,17 @@ public final class PostgreSQLTransaction: StorageTransaction {
     return rows
   }
 
+  /// A change that is sent with the commit, so that nothing waits for its answer while the lock is held. It is the
+  /// transaction's last call.
+  ///
+  /// - Parameter told: gets the rows that it returned, once they are committed. If that is not known, it gets none.
+  func changeWithCommit(
+    _ sql: StaticString, _ values: [any StorableValue], told: @escaping ([PostgreSQLRow]) -> Void
+  ) throws {
+    try add(sql, values)
+    lastChange = (unsent.count - 1, told)
+  }
+
   public func prefetch(_ questions: (PostgreSQLTransaction) throws -> Void) throws {
     // One list within another is part of it.
     guard collected == nil else { return try questions(self) }
@@ -105,7 +118,9 @@ public final class PostgreSQLTransaction: StorageTransaction {
   /// Ends a transaction with changes, by this last call and the commit.
   func commit(after last: PostgreSQLCall) throws {
     defer { unsent = [] }
-    noteLock(try connection.commit(after: unsent + [last]))
+    let answers = try connection.commit(after: unsent + [last])
+    noteLock(answers)
+    if let lastChange { lastChange.told(answers[lastChange.place]) }
   }
 
   /// Ends a transaction without changes. It may still fail, if its reads conflict with other transactions.
