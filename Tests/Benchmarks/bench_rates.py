@@ -69,7 +69,7 @@ async def _measure_starts(report, services):
 
 
 async def _measure_sign_ins(report, world, name, asked):
-    """Of users who have signed in before, as at most times of a day."""
+    """The users have signed in before, as at most times of a day."""
     service = Service(world)
     phones = await registered(service, "user-of-" + name.replace(" ", "-"), COUNT)
     await _rate(phones, [service], Phone.sign_in_again)
