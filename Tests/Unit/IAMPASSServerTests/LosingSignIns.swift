@@ -46,8 +46,8 @@ extension LosingStorage {
     try await call { try await $0.keys(ofSession: id) }
   }
 
-  /// As at a server that did not start the session.
-  func knownKeys(ofSession id: String) -> SessionKeys? { nil }
+  /// From memory, which is not lost.
+  func knownKeys(ofSession id: String) -> SessionKeys? { remembersKeys ? inner.knownKeys(ofSession: id) : nil }
 
   func session(_ id: String) async throws -> Session? {
     try await call { try await $0.session(id) }

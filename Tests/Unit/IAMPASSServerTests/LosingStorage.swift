@@ -22,16 +22,19 @@ final class LosingStorage: ServiceStorage {
   private let moment: Moment
   private let number: Int
   private let waiting: @Sendable (_ name: String) async -> Void
+  let remembersKeys: Bool
   private let state = Mutex(State())
 
   /// - Parameters:
   ///   - number: of the call at which the connection is lost, from 0.
+  ///   - remembersKeys: whether it has the keys of the sessions that it started, as the server that started them.
   ///   - waiting: how long a call waits before it is done.
   init(
-    _ inner: any ServiceStorage, losing number: Int, _ moment: Moment,
+    _ inner: any ServiceStorage, losing number: Int, _ moment: Moment, remembersKeys: Bool = true,
     waiting: @escaping @Sendable (_ name: String) async -> Void = { _ in }
   ) {
     self.waiting = waiting
+    self.remembersKeys = remembersKeys
     self.inner = inner
     self.number = number
     self.moment = moment

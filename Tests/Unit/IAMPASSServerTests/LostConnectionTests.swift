@@ -121,7 +121,7 @@ private final class SignInPlay: Sendable {
   let fixture: Fixture
 
   init(_ engine: StorageEngine, losing number: Int, _ moment: LosingStorage.Moment) async throws {
-    fixture = try await Fixture(engine: engine) { LosingStorage($0, losing: number, moment) }
+    fixture = try await Fixture(engine: engine) { LosingStorage($0, losing: number, moment, remembersKeys: false) }
     losing = try #require(fixture.service.core.storage as? LosingStorage)
   }
 
