@@ -135,13 +135,19 @@ class Switch(DesktopCase):
             self.host.run("systemctl", verb, "iampass-broker.socket", check=False).strip()
             for verb in ("is-enabled", "is-active"))
 
+    def assert_switched_off(self):
+        # The command does not wait until systemd has stopped it.
+        self.assert_eventually("the socket is still there", lambda: self.socket_state() == "disabled inactive")
+
     def test_enable_starts_the_socket_and_disable_stops_it(self):
         self.assertEqual(self.socket_state(), "enabled active")
+        # The tests that follow need it.
+        self.addCleanup(self.host.run, "iampassctl", "enable")
         said = self.host.run("iampassctl", "check", check=False)
         self.assertRegex(said, r"iampass-broker.socket listens: polkit-1, gtklock, i3lock, swaylock ask the phone")
         services = self.host.run("grep", "^services", testhost.CONFIGURATION).partition("=")[2].split()
         self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su")
-        self.assertEqual(self.socket_state(), "disabled inactive")
+        self.assert_switched_off()
         said = self.host.run("iampassctl", "enable", "--services", "sudo,login,sshd,su", "--desktop")
         self.assertRegex(said, "(?m)^swaylock: .*; it shows no digits, so the phone asks for none$")
         self.assertNotRegex(said, "(?m)^(gtklock|polkit-1): .*code")
@@ -150,7 +156,7 @@ class Switch(DesktopCase):
             said = self.host.run("iampassctl", "check", check=False)
             self.assertIn("iampass-broker.socket does not listen: polkit-1, gtklock, ", said)
         self.host.run("iampassctl", "disable")
-        self.assertEqual(self.socket_state(), "disabled inactive")
+        self.assert_switched_off()
         self.host.run("iampassctl", "enable")
         self.assertEqual(self.socket_state(), "enabled active")
         self.assertIn("@desktop", services)
